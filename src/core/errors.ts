@@ -1,0 +1,178 @@
+// Errors own their code, status and two audiences: `message` is one sentence that is safe to show to the caller (U-052);
+// what only the operator may see is data of the error and its `cause`, and goes to the log under the request id.
+
+import type { JsonObject } from './json.ts';
+import type { RunId, SessionId } from './ids.ts';
+
+/** Root of all errors that Reins throws on purpose. `type` is the class name, the same in every driver (E-070). */
+export class ReinsError extends Error {
+  readonly retryable: boolean = false;
+  get type(): string {
+    return this.constructor.name;
+  }
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** A policy, setting or call that can never work. Thrown where it is given, never later (E-020). */
+export class ConfigurationError extends ReinsError {}
+
+/** Use after close, or a verb in the wrong state. */
+export class RuntimeStateError extends ReinsError {}
+
+/** A harness broke its contract: an event out of order, a second end (P-071). */
+export class AdapterProtocolError extends ReinsError {}
+
+/** An optional ability that this harness does not have was asked for (P-070). */
+export class CapabilityUnsupportedError extends ReinsError {
+  constructor(base: string, capability: string) {
+    super(`The harness '${base}' cannot ${capability}.`);
+  }
+}
+
+/** The store could not read or write. */
+export class StorageError extends ReinsError {
+  override readonly retryable: boolean = true;
+}
+
+/** A write was refused by the fence: this process no longer owns the run (E-801). */
+export class LeaseLostError extends StorageError {
+  override readonly retryable = false;
+  readonly runId: RunId;
+  constructor(runId: RunId) {
+    super('Another process has taken this run over.');
+    this.runId = runId;
+  }
+}
+
+/** The database was written by a newer Reins (E-804). */
+export class SchemaError extends StorageError {
+  override readonly retryable = false;
+}
+
+/** A model stream stalled, or ended without the provider's own end mark (E-306). */
+export class IncompleteStreamError extends ReinsError {
+  override readonly retryable = true;
+}
+
+/** A reply whose structure is broken, such as two calls with one id (E-307). */
+export class MalformedReplyError extends ReinsError {
+  override readonly retryable = true;
+}
+
+/** A model call passed its whole-call limit (E-304). */
+export class CallTimeoutError extends ReinsError {
+  override readonly retryable = true;
+}
+
+export type RequestErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'rate_limit_error'
+  | 'harness_error'
+  | 'server_error';
+
+export interface RequestErrorFacts {
+  readonly status: number;
+  readonly errorType: RequestErrorType;
+  readonly code: string;
+  /** One sentence, safe to show. */
+  readonly message: string;
+  /** Dotted path of the field at fault. */
+  readonly param?: string;
+  readonly detail?: JsonObject;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+/** A request that is refused: thrown anywhere below the door, written as the envelope of U-050 at one place. */
+export class RequestError extends ReinsError {
+  readonly status: number;
+  readonly errorType: RequestErrorType;
+  readonly code: string;
+  readonly param: string | null;
+  readonly detail: JsonObject | null;
+  readonly headers: Readonly<Record<string, string>>;
+  constructor(facts: RequestErrorFacts) {
+    super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.status = facts.status;
+    this.errorType = facts.errorType;
+    this.code = facts.code;
+    this.param = facts.param ?? null;
+    this.detail = facts.detail ?? null;
+    this.headers = facts.headers ?? {};
+  }
+}
+
+/** 400 `invalid_input`: a body or field of the wrong shape. `message` says how to fix it. */
+export class InvalidInputError extends RequestError {
+  constructor(message: string, param?: string) {
+    const where = param === undefined ? {} : { param };
+    super({ status: 400, errorType: 'invalid_request_error', code: 'invalid_input', message, ...where });
+  }
+}
+
+const notFoundCodes = {
+  harness: 'harness_not_found',
+  response: 'response_not_found',
+  session: 'session_not_found',
+  file: 'file_not_found',
+} as const;
+
+/** 404 for an object that is unknown, deleted, or another principal's: the three are not told apart (U-042). */
+export class NotFoundError extends RequestError {
+  constructor(object: keyof typeof notFoundCodes, param?: string) {
+    super({
+      status: 404,
+      errorType: 'invalid_request_error',
+      code: notFoundCodes[object],
+      message: `There is no such ${object}.`,
+      ...(param === undefined ? {} : { param }),
+    });
+  }
+}
+
+/** 409 `session_busy`: one task at a time in a session (U-353). The ids are data for the log. */
+export class SessionBusyError extends RequestError {
+  readonly sessionId: SessionId;
+  readonly runningRun: RunId | null;
+  constructor(sessionId: SessionId, runningRun: RunId | null) {
+    super({
+      status: 409,
+      errorType: 'invalid_request_error',
+      code: 'session_busy',
+      message: 'This session is still working on its previous task; wait for it to end or cancel it.',
+      param: 'previous_response_id',
+    });
+    this.sessionId = sessionId;
+    this.runningRun = runningRun;
+  }
+}
+
+/** 409 `harness_mismatch`: a session keeps the harness it began with (U-222). */
+export class HarnessMismatchError extends RequestError {
+  constructor() {
+    super({
+      status: 409,
+      errorType: 'invalid_request_error',
+      code: 'harness_mismatch',
+      message: 'This session belongs to another harness; leave metadata.harness_id out or start a new session.',
+      param: 'metadata.harness_id',
+    });
+  }
+}
+
+/** 422 `model_unavailable`: the model cannot be served for this harness now (U-230). */
+export class ModelUnavailableError extends RequestError {
+  constructor(reason: string) {
+    super({
+      status: 422,
+      errorType: 'invalid_request_error',
+      code: 'model_unavailable',
+      message: `This model cannot be served here: ${reason}`,
+      param: 'model',
+    });
+  }
+}

@@ -1,0 +1,332 @@
+// The one vocabulary inside Reins (E-001): harnesses produce these facts, everything else folds them.
+//
+// Laws
+// R1. A committed event is never withdrawn. A live one (`text-delta`, `thinking-delta`, `tool-call-delta`, `waiting`) is
+//     provisional: its attempt may be given up by `attempt-reset`.
+// R2. `seq` is given by the append, 1, 2, 3 … without holes; a producer makes drafts and never numbers them (E-100).
+// R3. Fields that begin with `_` are private: stored and folded, never projected (E-104).
+
+import type { JsonObject, JsonValue } from './json.ts';
+import type { ApprovalId, HarnessId, RunId, SessionId } from './ids.ts';
+import type { ErrorInfo, ModelRef, RunResultData, StopReason } from './outcome.ts';
+import type { Usage } from './usage.ts';
+
+export type UserPart =
+  | { readonly type: 'text'; readonly text: string }
+  /** A text file given inline; it reaches the model as text under its name. */
+  | { readonly type: 'file'; readonly filename: string; readonly mediaType: string; readonly text: string };
+
+export interface UserMessage {
+  readonly content: readonly UserPart[];
+  readonly messageId?: string;
+}
+
+/** Budgets of a run; `null` = none. `maxSteps: 0` = no limit (E chapter 1). */
+export interface Limits {
+  readonly maxSteps: number;
+  /** Replies whose calls run; a protocol's `max_step` (UD-02). */
+  readonly maxToolRounds: number | null;
+  /** Output tokens over all calls of the run; a protocol's `max_output_tokens` (UD-03). */
+  readonly maxOutputTokens: number | null;
+  readonly maxSeconds: number | null;
+  readonly maxResultChars: number;
+  readonly finalAnswerOnLimit: boolean;
+}
+
+/** What the views of a server task need beside the events; written once, at admission. */
+export interface TaskFacts {
+  readonly harnessId: HarnessId;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  /** The client's own keys, echoed on the response (UD-29). */
+  readonly metadata: JsonObject;
+  readonly ignoredFields: readonly string[];
+  readonly store: boolean;
+  readonly background: boolean;
+  readonly previousResponseId: RunId | null;
+  /** Whether the task's own stream carries `reins.*` events (UD-24). */
+  readonly reinsEvents: boolean;
+  /** Version of the view that this log promised (DESIGN 1). */
+  readonly view: 1;
+  /** Input items as the client sent them, for `input_items` (U-211). */
+  readonly inputItems: readonly JsonValue[];
+}
+
+/** The agent as it was when the run was admitted; a later edit of the harness does not reach a running task (UD-35). */
+export interface RunConfig {
+  readonly base: string;
+  readonly systemPrompt: string | null;
+  readonly instructions: string | null;
+  readonly disabledTools: readonly string[];
+}
+
+export interface RunStarted {
+  readonly leg: number;
+  readonly cause: 'submit' | 'resume' | 'decision' | 'recovery' | 'retry';
+  readonly input?: readonly UserMessage[];
+  readonly task?: TaskFacts;
+  readonly _config?: RunConfig;
+  readonly requestId?: string;
+  readonly model: ModelRef;
+  readonly limits: Limits;
+}
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** The arguments as the model wrote them: JSON text, not yet parsed. */
+  readonly arguments: string;
+}
+
+/** One block of an accepted reply; `start` and `end` cut it out of the complete text of its kind. */
+export type ReplyPart =
+  | {
+      readonly block: number;
+      readonly kind: 'text' | 'thinking';
+      readonly start: number;
+      readonly end: number;
+      readonly _provider?: JsonObject;
+    }
+  | { readonly block: number; readonly kind: 'tool-call'; readonly id: string; readonly _provider?: JsonObject };
+
+export interface TurnComplete {
+  readonly finishReason: StopReason;
+  readonly rawFinishReason: string | null;
+  readonly parts: readonly ReplyPart[];
+  readonly calls: readonly ToolCall[];
+  readonly usage: Usage | null;
+  readonly usageIncomplete: boolean;
+  readonly served: ModelRef | null;
+  readonly empty?: boolean;
+}
+
+export type ResetReason =
+  | 'transient-error'
+  | 'stalled'
+  | 'incomplete'
+  | 'call-timeout'
+  | 'context-overflow'
+  | 'malformed-reply'
+  | 'steered'
+  | 'crash'
+  | 'worker-lost';
+
+export interface AttemptReset {
+  readonly step: number;
+  readonly attempt: number;
+  readonly nextAttempt: number;
+  readonly reason: ResetReason;
+  /** True exactly if a live event of the attempt was stored. */
+  readonly shown: boolean;
+  readonly retryInMs: number;
+  readonly error?: ErrorInfo;
+  readonly usage?: Usage;
+}
+
+/** `safe` and `idempotent` calls may be run again after a crash; a `manual` one never is (E-540). */
+export type ReplayPolicy = 'manual' | 'safe' | 'idempotent';
+
+export type ToolOutcome =
+  | 'ok'
+  | 'error'
+  | 'timeout'
+  | 'invalid'
+  | 'denied'
+  | 'answered'
+  | 'unknown'
+  | 'cancelled'
+  | 'not-run';
+
+export interface PendingTool {
+  readonly approvalId: ApprovalId;
+  readonly kind: 'approval' | 'question' | 'recovery';
+  readonly executionKey: string;
+  readonly call: { readonly id: string; readonly name: string; readonly input: JsonValue };
+  readonly argsDigest: string;
+  readonly status:
+    | 'pending'
+    | 'approved'
+    | 'denied'
+    | 'answered'
+    | 'expired'
+    | 'cancelled'
+    | 'uncertain'
+    | 'resolved';
+  readonly requestedAtMs: number;
+  readonly expiresAtMs: number | null;
+}
+
+export interface Todo {
+  readonly content: string;
+  readonly status: 'pending' | 'in_progress' | 'completed';
+}
+
+export interface BudgetReached {
+  readonly budget: 'steps' | 'tool-rounds' | 'cost' | 'tokens' | 'output-tokens' | 'time' | 'loop';
+  readonly limit: number;
+  readonly used: number;
+  readonly then: 'final-answer' | 'stop' | 'fail';
+}
+
+/** Payload of each event type, and when it is written: `spec` chapter 2.2 of the engine. */
+export interface EventData {
+  'run-started': RunStarted;
+  'user-message': {
+    readonly messageId: string;
+    readonly content: readonly UserPart[];
+    readonly mode: 'steer' | 'engine';
+    readonly purpose?: string;
+  };
+  'step-started': {
+    readonly purpose: 'reply' | 'continuation' | 'final-answer';
+    readonly continues?: number;
+    readonly model: ModelRef;
+    /** Output tokens the reply may have; null = the model's own limit. */
+    readonly replyBudget: number | null;
+    readonly degraded?: readonly string[];
+  };
+  'text-delta': string;
+  'thinking-delta': string;
+  'tool-call-delta': { readonly id: string; readonly name: string; readonly partialJson: string };
+  'thinking-complete': string;
+  'text-complete': string;
+  'turn-complete': TurnComplete;
+  'attempt-reset': AttemptReset;
+  'model-switched': {
+    readonly kind: 'failover' | 'reported';
+    readonly from: ModelRef;
+    readonly to: ModelRef;
+    readonly reason: string;
+  };
+  waiting: {
+    readonly on: 'model' | 'retry' | 'tool';
+    /** Waited so far in this wait, one decimal. */
+    readonly seconds: number;
+    readonly name?: string;
+  };
+  'tool-call-start': {
+    readonly id: string;
+    readonly name: string;
+    readonly input: JsonValue;
+    readonly executionKey: string;
+    readonly willRun: boolean;
+  };
+  'tool-dispatched': {
+    readonly id: string;
+    readonly executionKey: string;
+    readonly toolAttempt: number;
+    readonly argsDigest: string;
+    readonly replay: ReplayPolicy;
+    readonly timeoutMs: number | null;
+    readonly authority: string;
+  };
+  'tool-call-complete': {
+    readonly id: string;
+    readonly name: string;
+    readonly input: JsonValue;
+    readonly executionKey: string;
+    readonly outcome: ToolOutcome;
+    readonly toolAttempt: number;
+    readonly durationMs: number;
+    readonly _raw: JsonValue;
+  };
+  'tool-result': {
+    readonly toolCallId: string;
+    readonly name: string;
+    readonly content: string;
+    readonly isError: boolean;
+  };
+  'todos-updated': {
+    readonly todos: readonly Todo[];
+    readonly completed: number;
+    readonly total: number;
+    readonly inProgress: string | null;
+  };
+  'file-changed': {
+    readonly kind: 'create' | 'modify' | 'delete';
+    readonly path: string;
+    readonly executionKey?: string;
+    readonly bytes?: number;
+    readonly sha256?: string;
+  };
+  'approval-required': PendingTool;
+  'recovery-required': PendingTool;
+  'approval-decided': {
+    readonly approvalId: ApprovalId;
+    readonly executionKey: string;
+    readonly kind: PendingTool['kind'];
+    readonly decision: string;
+    readonly by: string;
+    readonly note?: string;
+  };
+  compacted: {
+    readonly trigger: 'auto' | 'overflow' | 'manual';
+    readonly method: 'prune' | 'summary' | 'trim';
+    readonly tokensBefore: number;
+    readonly tokensAfter: number;
+    readonly throughSeq: number;
+    readonly summary?: string;
+    readonly usage: Usage | null;
+  };
+  'budget-reached': BudgetReached;
+  'step-finished': {
+    /** Null when the step was given up. */
+    readonly finishReason: StopReason | null;
+    readonly usage: Usage | null;
+    readonly usageIncomplete: boolean;
+    readonly served: ModelRef | null;
+    readonly requested: ModelRef;
+    readonly calls: number;
+    readonly attempts: number;
+    readonly durationMs: number;
+  };
+  gap: {
+    readonly reason: 'event_history_unavailable' | 'events_pruned' | 'deltas_lost' | 'log_limit';
+    readonly from?: number;
+    readonly to?: number;
+    readonly step?: number;
+    readonly attempt?: number;
+  };
+  error: ErrorInfo;
+  'run-result': RunResultData;
+}
+
+export type RunEventType = keyof EventData;
+
+/** Where in the run an event belongs. `attempt` is 0 for events that no model attempt produced (E-102). */
+export interface EventPosition {
+  readonly step: number;
+  readonly attempt: number;
+  /** Block inside a reply, in provider order. */
+  readonly block?: number;
+  /** Names of the sub-agents it happened in, outermost first; absent for the run itself. */
+  readonly agentPath?: readonly string[];
+}
+
+export interface EventBase extends EventPosition {
+  readonly v: 1;
+  readonly seq: number;
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  /** Unix ms. */
+  readonly at: number;
+  readonly leg: number;
+}
+
+/** A stored fact. */
+export type RunEvent = { [T in RunEventType]: EventBase & { readonly type: T; readonly data: EventData[T] } }[RunEventType];
+/** A fact before the log has taken it in: what a harness yields. */
+export type EventDraft = {
+  [T in RunEventType]: EventPosition & { readonly type: T; readonly data: EventData[T] };
+}[RunEventType];
+export type RunEventOf<T extends RunEventType> = Extract<RunEvent, { type: T }>;
+
+/** True for provisional events (R1). Their loss costs a retry's display, never a fact. */
+export function isLive(type: RunEventType): boolean {
+  return type === 'text-delta' || type === 'thinking-delta' || type === 'tool-call-delta' || type === 'waiting';
+}
+
+/** The key that execution, approval and replay are bound to: the same over all retries of one call (E-530). */
+export function executionKeyOf(runId: RunId, step: number, callId: string): string {
+  return `${runId}:${step}:${callId}`;
+}

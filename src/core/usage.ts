@@ -1,0 +1,41 @@
+/**
+ * Tokens of one or more model calls. A number nobody gave is `null`, never 0 (E-062).
+ * `inputTokens` is the whole prompt, cached tokens included; `thinkingTokens` is part of `outputTokens`.
+ */
+export interface Usage {
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly cacheReadInputTokens: number | null;
+  readonly cacheCreationInputTokens: number | null;
+  readonly thinkingTokens: number | null;
+}
+
+export const unknownUsage: Usage = {
+  inputTokens: null,
+  outputTokens: null,
+  cacheReadInputTokens: null,
+  cacheCreationInputTokens: null,
+  thinkingTokens: null,
+};
+
+/** Sums what is known. Whether something was unknown is kept apart, as `usageIncomplete`. */
+export function addUsage(a: Usage | null, b: Usage | null): Usage | null {
+  if (a === null || b === null) return a ?? b;
+  return {
+    inputTokens: add(a.inputTokens, b.inputTokens),
+    outputTokens: add(a.outputTokens, b.outputTokens),
+    cacheReadInputTokens: add(a.cacheReadInputTokens, b.cacheReadInputTokens),
+    cacheCreationInputTokens: add(a.cacheCreationInputTokens, b.cacheCreationInputTokens),
+    thinkingTokens: add(a.thinkingTokens, b.thinkingTokens),
+  };
+}
+
+function add(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b;
+  return a + b;
+}
+
+/** Input plus output, or null when both are unknown. */
+export function totalTokens(usage: Usage): number | null {
+  return add(usage.inputTokens, usage.outputTokens);
+}

@@ -1,0 +1,23 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+
+/**
+ * A model as the engine sees it: the streaming half of the AI SDK's `LanguageModelV4`, so that every provider package
+ * fits and a scripted model is thirty lines. Read only by `read-model-stream.ts`.
+ */
+export type Model = Pick<LanguageModelV4, 'provider' | 'modelId' | 'doStream'>;
+export type ModelRequest = LanguageModelV4CallOptions;
+
+/** How a provider behaves where its protocol does not say (E-302, E-303, E-306). */
+export interface ModelTraits {
+  /** Answers promptly, so a late first chunk is a fault (Anthropic). */
+  readonly firstEventPromptly?: boolean;
+  /** A compatible server that may leave the finish reason out of a text reply. */
+  readonly allowMissingFinishReasonForText?: boolean;
+}
+
+export interface OpenedModel {
+  readonly model: Model;
+  readonly traits: ModelTraits;
+  /** Output tokens the model can give in one reply; null = unknown. */
+  readonly maxOutputTokens: number | null;
+}

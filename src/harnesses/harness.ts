@@ -1,0 +1,98 @@
+// The whole contract between Reins and an agent runtime. An adapter is a folder that implements it and can be deleted.
+//
+// A1. An adapter yields drafts in groups; a group is appended whole. After a group that holds a committed event the host
+//     asks for the next group only when the first is durable, so what follows a `yield` may rely on it (P-071, E-532).
+// A2. A turn ends with exactly one `run-result` and never throws for a failed run, only for misuse (P-072). The host
+//     makes the ending of an adapter that throws, stops or goes on.
+// A3. Optional methods are the capabilities: a missing one means "cannot", and clients are told so (P-070).
+// A4. `run-started` is the host's own; an adapter never yields it.
+
+import type { Clock } from '../core/clock.ts';
+import type { Message } from '../core/transcript.ts';
+import type { ModelRef } from '../core/outcome.ts';
+import type { EventDraft } from '../core/run-event.ts';
+import type { RunState } from '../core/run-state.ts';
+import type { SessionId } from '../core/ids.ts';
+
+export interface HarnessModel {
+  /** Canonical id (UD-84). */
+  readonly id: string;
+  readonly label: string;
+  /** Computed from credentials, never asserted (U-143). */
+  readonly available: boolean;
+  /** One sentence: what decided `available`. */
+  readonly why: string;
+}
+
+/** What a client can read of a harness's abilities; values are words, never an implied true. */
+export interface Capabilities {
+  readonly text: 'stream' | 'whole';
+  readonly thinking: 'stream' | 'whole' | 'none';
+  readonly toolInput: 'stream' | 'whole';
+  readonly approvals: 'every-call' | 'own-rules' | 'none';
+  readonly questions: 'yes' | 'no';
+  readonly steer: 'next-step' | 'after-reply' | 'cuts-reply' | 'none';
+  readonly cancel: 'in-band' | 'kill';
+  readonly resume: 'chosen-id' | 'own-id' | 'none';
+  readonly disabledTools: 'block' | 'partly' | 'instruction';
+  readonly maxStep: 'exact' | 'none';
+  readonly usage: 'per-step' | 'at-end' | 'none';
+}
+
+export interface HarnessStatus {
+  readonly installed: boolean;
+  readonly version: string | null;
+  /** What is missing and how to mend it, or null. */
+  readonly problem: { readonly code: string; readonly message: string } | null;
+  readonly models: readonly HarnessModel[];
+  /** The model a task gets that names none. */
+  readonly defaultModel: string;
+  readonly capabilities: Capabilities;
+}
+
+/** A model a task asked for, found or not. `id` is the name that responses carry (UD-84). */
+export type ModelChoice =
+  | { readonly available: true; readonly id: string; readonly ref: ModelRef }
+  | { readonly available: false; readonly id: string; readonly why: string };
+
+export interface OpenSessionOptions {
+  readonly sessionId: SessionId;
+  /** Absolute path of the working directory. */
+  readonly workspace: string;
+  /** The conversation before this turn, for runtimes that keep none of their own. */
+  readonly history: readonly Message[];
+  readonly clock: Clock;
+}
+
+export interface TurnOptions {
+  /** Aborts when the turn must stop. The reason says how: `StopTurn`. */
+  readonly signal: AbortSignal;
+}
+
+/** Why a turn's signal aborted: a person's cancel ends the run, a shutdown leaves it to the next owner. */
+export class StopTurn extends Error {
+  readonly how: 'cancel' | 'shutdown';
+  constructor(how: 'cancel' | 'shutdown') {
+    super(`The turn is stopped: ${how}.`);
+    this.how = how;
+  }
+}
+
+export interface HarnessSession extends AsyncDisposable {
+  /** Runs one turn: `state` is the fold of the run's `run-started`, input and settings included. */
+  prompt(state: RunState, options: TurnOptions): AsyncIterable<readonly EventDraft[]>;
+  /** Goes on with a run that was cut off, from the fold of its log. Absent: the host ends such a run honestly (UD-60). */
+  attach?(state: RunState, options: TurnOptions): AsyncIterable<readonly EventDraft[]>;
+}
+
+export interface HarnessAdapter {
+  /** The base: kebab-case, what a harness's `base` names. */
+  readonly base: string;
+  /** For people. */
+  readonly label: string;
+  /** Makes no model call (H-010). */
+  probe(): Promise<HarnessStatus>;
+  /** Finds the model for a task; null = the default one. */
+  chooseModel(requested: string | null): Promise<ModelChoice>;
+  openSession(options: OpenSessionOptions): Promise<HarnessSession>;
+}
