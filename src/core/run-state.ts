@@ -43,6 +43,8 @@ export interface OpenStep {
   readonly startedAtMs: number;
   /** The attempt in flight, or cut, or accepted. */
   readonly attempt: number;
+  /** Attempts lost to a crash or a lost worker; they do not use the retry budget up (E-213). */
+  readonly crashResets: number;
   /** Text shown by that attempt, accepted or not. */
   readonly shownText: string;
   /** Whether any live event of that attempt was stored. */
@@ -257,6 +259,7 @@ function openStep(event: RunEventOf<'step-started'>): OpenStep {
     requested: event.data.model,
     startedAtMs: event.at,
     attempt: 1,
+    crashResets: 0,
     shownText: '',
     shown: false,
     served: null,
@@ -288,10 +291,12 @@ function acceptTurn(state: RunState, event: RunEventOf<'turn-complete'>): RunSta
 
 function resetAttempt(state: RunState, event: RunEventOf<'attempt-reset'>): RunState {
   if (state.open === null) return state;
-  const { nextAttempt, retryInMs, usage } = event.data;
+  const { nextAttempt, reason, retryInMs, usage } = event.data;
+  const crashed = reason === 'crash' || reason === 'worker-lost';
   const open: OpenStep = {
     ...state.open,
     attempt: nextAttempt,
+    crashResets: state.open.crashResets + (crashed ? 1 : 0),
     shown: false,
     shownText: '',
     served: null,

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../core/json.ts';
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 
 /**
@@ -20,4 +21,6 @@ export interface OpenedModel {
   readonly traits: ModelTraits;
   /** Output tokens the model can give in one reply; null = unknown. */
   readonly maxOutputTokens: number | null;
+  /** Sent with every request to this model, such as OpenAI's `store: false`. */
+  readonly providerOptions?: Record<string, JsonObject>;
 }

@@ -9,20 +9,10 @@
 
 import type { Clock } from '../core/clock.ts';
 import type { Message } from '../core/transcript.ts';
-import type { ModelRef } from '../core/outcome.ts';
+import type { ModelChoice, ModelListing } from '../core/model-choice.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { SessionId } from '../core/ids.ts';
-
-export interface HarnessModel {
-  /** Canonical id (UD-84). */
-  readonly id: string;
-  readonly label: string;
-  /** Computed from credentials, never asserted (U-143). */
-  readonly available: boolean;
-  /** One sentence: what decided `available`. */
-  readonly why: string;
-}
 
 /** What a client can read of a harness's abilities; values are words, never an implied true. */
 export interface Capabilities {
@@ -44,16 +34,11 @@ export interface HarnessStatus {
   readonly version: string | null;
   /** What is missing and how to mend it, or null. */
   readonly problem: { readonly code: string; readonly message: string } | null;
-  readonly models: readonly HarnessModel[];
+  readonly models: readonly ModelListing[];
   /** The model a task gets that names none. */
   readonly defaultModel: string;
   readonly capabilities: Capabilities;
 }
-
-/** A model a task asked for, found or not. `id` is the name that responses carry (UD-84). */
-export type ModelChoice =
-  | { readonly available: true; readonly id: string; readonly ref: ModelRef }
-  | { readonly available: false; readonly id: string; readonly why: string };
 
 export interface OpenSessionOptions {
   readonly sessionId: SessionId;
@@ -65,17 +50,8 @@ export interface OpenSessionOptions {
 }
 
 export interface TurnOptions {
-  /** Aborts when the turn must stop. The reason says how: `StopTurn`. */
+  /** Aborts when the turn must stop; the reason is a `StopTurn`. */
   readonly signal: AbortSignal;
-}
-
-/** Why a turn's signal aborted: a person's cancel ends the run, a shutdown leaves it to the next owner. */
-export class StopTurn extends Error {
-  readonly how: 'cancel' | 'shutdown';
-  constructor(how: 'cancel' | 'shutdown') {
-    super(`The turn is stopped: ${how}.`);
-    this.how = how;
-  }
 }
 
 export interface HarnessSession extends AsyncDisposable {

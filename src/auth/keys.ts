@@ -1,0 +1,43 @@
+// Keys: random text that only its holder has; the store keeps a hash (UD-69). A hash without salt or stretching is enough,
+// as a key is 256 random bits and no password.
+
+import { createHash, randomBytes } from 'node:crypto';
+import { keyIds } from '../core/ids.ts';
+import type { KeyRecord } from '../stores/store.ts';
+
+/** What a key may do (UR-34). */
+export type Scope = 'read' | 'tasks' | 'manage' | 'admin';
+export const allScopes: readonly Scope[] = ['read', 'tasks', 'manage', 'admin'];
+
+/** `rk_` and 256 random bits as base64url. Shown once, never stored. */
+export function makeKey(): string {
+  return `rk_${randomBytes(32).toString('base64url')}`;
+}
+
+/** SHA-256 as hex: what the store keeps and looks up. */
+export function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+export interface KeyFacts {
+  readonly principal: string;
+  readonly scopes: readonly Scope[];
+  readonly atMs: number;
+  /** A key that the operator chose. Absent: a new one is made. */
+  readonly key?: string;
+}
+
+/** The text for the holder and the record for the store. */
+export function createKey(facts: KeyFacts): { readonly key: string; readonly record: KeyRecord } {
+  const key = facts.key ?? makeKey();
+  const { principal, scopes, atMs } = facts;
+  // The id is made from the hash: the same key gives the same record on every start.
+  const hash = hashKey(key);
+  const keyId = keyIds.make(hash.slice(0, 24));
+  return { key, record: { keyId, principal, hash, scopes, createdAtMs: atMs, revokedAtMs: null } };
+}
+
+/** The operator's own key: principal `owner`, every scope. */
+export function createOwnerKey(atMs: number, key?: string): ReturnType<typeof createKey> {
+  return createKey({ principal: 'owner', scopes: allScopes, atMs, ...(key === undefined ? {} : { key }) });
+}

@@ -1,0 +1,47 @@
+import { loadConfig } from '../config.ts';
+import type { DoctorReport } from '../compose.ts';
+import { parseVerbArgs, type Verb } from './verb.ts';
+
+const usage = `Usage: reins doctor [--json] [--data DIR] [--config FILE]
+
+Tells which harnesses are installed, which models answer and why others do not, the Node in use and the data folder.
+No model is called.
+`;
+
+const options = { json: { type: 'boolean' }, data: { type: 'string' }, config: { type: 'string' } } as const;
+
+export const doctor: Verb = {
+  usage,
+  async run(args, { out }) {
+    const { values } = parseVerbArgs(args, { options, words: 0 });
+    const config = loadConfig({ flags: { data: values.data, config: values.config, host: '127.0.0.1' } });
+    const { inspect } = await import('../compose.ts');
+    const report = await inspect(config);
+    out.write(values.json === true ? `${JSON.stringify(report, null, 2)}\n` : describeReport(report));
+    return 0;
+  },
+};
+
+export function describeReport(report: DoctorReport): string {
+  return [
+    `Node         ${report.node}`,
+    `Data folder  ${report.dataDir}`,
+    ...report.harnesses.flatMap((harness) => ['', ...describeHarness(harness)]),
+    '',
+  ].join('\n');
+}
+
+function describeHarness({ base, label, status }: DoctorReport['harnesses'][number]): readonly string[] {
+  const state = status.installed
+    ? `installed${status.version === null ? '' : ` (${status.version})`}`
+    : 'not installed';
+  const width = Math.max(0, ...status.models.map(({ id }) => id.length));
+  return [
+    `${label} [${base}]: ${state}`,
+    ...(status.problem === null ? [] : [`  ! ${status.problem.message}`]),
+    ...status.models.map(({ id, available, why }) => {
+      const isDefault = id === status.defaultModel ? ' (default)' : '';
+      return `  ${available ? '+' : '-'} ${id.padEnd(width)}  ${why}${isDefault}`;
+    }),
+  ];
+}

@@ -1,0 +1,81 @@
+// The command line. Each verb is a file of its own and loaded only when it is called, so that none pays for another.
+
+import { readFileSync } from 'node:fs';
+import { ConfigurationError, ReinsError } from '../core/errors.ts';
+import type { ExitCode } from './exit-code.ts';
+import { createOutput } from './output.ts';
+import { UsageError, type Terminal, type Verb } from './verb.ts';
+
+interface VerbEntry {
+  readonly summary: string;
+  load(): Promise<Verb>;
+}
+
+const verbs: ReadonlyMap<string, VerbEntry> = new Map([
+  ['serve', { summary: 'start the server', load: async () => (await import('./serve.ts')).serve }],
+  ['run', { summary: 'do one task in this folder', load: async () => (await import('./run.ts')).run }],
+  [
+    'doctor',
+    {
+      summary: 'tell what is installed and which models answer',
+      load: async () => (await import('./doctor.ts')).doctor,
+    },
+  ],
+]);
+
+/** Does what the words after `reins` say, then ends the process with the exit code of it. */
+export async function main(args: readonly string[]): Promise<void> {
+  const terminal: Terminal = { out: createOutput(process.stdout), err: createOutput(process.stderr) };
+  const code = await perform(args, terminal).catch((cause: unknown) => explain(cause, terminal));
+  await terminal.out.flush();
+  const { failure } = terminal.out;
+  if (failure !== null) terminal.err.write(`reins: the output could not be written: ${failure.message}\n`);
+  await terminal.err.flush();
+  // Idle connections would keep the process for seconds; what matters is closed and what was said is out.
+  process.exit(failure !== null && code === 0 ? 1 : code);
+}
+
+async function perform([word, ...rest]: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  if (word === undefined || word === '--help' || word === '-h' || word === 'help') {
+    const wanted = word !== undefined;
+    (wanted ? terminal.out : terminal.err).write(overview());
+    return wanted ? 0 : 2;
+  }
+  if (word === '--version' || word === '-v') {
+    terminal.out.write(`${version()}\n`);
+    return 0;
+  }
+  const entry = verbs.get(word);
+  if (entry === undefined) {
+    const kind = word.startsWith('-') ? 'option' : 'verb';
+    throw new UsageError(`there is no ${kind} '${word}'; verbs are ${[...verbs.keys()].join(', ')}.`);
+  }
+  const verb = await entry.load();
+  if (!asksForHelp(rest)) return verb.run(rest, terminal);
+  terminal.out.write(verb.usage);
+  return 0;
+}
+
+/** What comes after `--` is text. */
+function asksForHelp(args: readonly string[]): boolean {
+  const options = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
+  return options.includes('--help') || options.includes('-h');
+}
+
+function explain(cause: unknown, { err }: Terminal): ExitCode {
+  if (cause instanceof UsageError) err.write(`reins: ${cause.message}\nSee: reins --help\n`);
+  else if (cause instanceof ReinsError) err.write(`reins: ${cause.message}\n`);
+  else err.write(`reins: unforeseen: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}\n`);
+  return cause instanceof UsageError || cause instanceof ConfigurationError ? 2 : 1;
+}
+
+function overview(): string {
+  const lines = [...verbs].map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`);
+  return `Usage: reins VERB [options]\n\n${lines.join('\n')}\n\nreins VERB --help tells more; reins --version names the version.\n`;
+}
+
+function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const known = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
+  return known ? String(manifest.version) : 'unknown';
+}

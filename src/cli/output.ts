@@ -1,0 +1,30 @@
+/** One of the process's two outputs. */
+export interface Output {
+  readonly isTerminal: boolean;
+  write(text: string): void;
+  /** Resolves when all that was written is out, or can never get out (B138). */
+  flush(): Promise<void>;
+  /** What went wrong with the output itself, apart from a reader that left. */
+  readonly failure: Error | null;
+}
+
+/**
+ * A reader that leaves (`reins run … | head`) ends the output and nothing else: the work goes on, and the exit code still
+ * tells how it ended.
+ */
+export function createOutput(stream: NodeJS.WriteStream): Output {
+  let state: 'open' | 'left' | Error = 'open';
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    state = error.code === 'EPIPE' ? 'left' : error;
+  });
+  return {
+    isTerminal: stream.isTTY,
+    write(text) {
+      if (state === 'open') stream.write(text);
+    },
+    flush: () => new Promise((resolve) => (state === 'open' ? stream.write('', () => resolve()) : resolve())),
+    get failure() {
+      return typeof state === 'string' ? null : state;
+    },
+  };
+}

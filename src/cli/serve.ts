@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { loadConfig } from '../config.ts';
+import { ReinsError } from '../core/errors.ts';
+import { listenForStop } from './stop-signals.ts';
+import { parseVerbArgs, type Verb } from './verb.ts';
+
+const usage = `Usage: reins serve [--host H] [--port P] [--data DIR] [--config FILE]
+
+Serves the protocol until a stop signal; running tasks are kept and go on at the next start. A second signal ends it at once.
+
+  --host H       address to listen on (REINS_HOST, 127.0.0.1); beyond loopback only with REINS_API_KEY
+  --port P       port, 0 for any free one (REINS_PORT, 4242)
+  --data DIR     folder of everything that is kept (REINS_DATA_DIR, ~/.reins)
+  --config FILE  settings (REINS_CONFIG, config.json in the data folder)
+`;
+
+const options = {
+  host: { type: 'string' },
+  port: { type: 'string' },
+  data: { type: 'string' },
+  config: { type: 'string' },
+} as const;
+
+export const serve: Verb = {
+  usage,
+  async run(args, { out, err }) {
+    const { values } = parseVerbArgs(args, { options, words: 0 });
+    const config = loadConfig({ flags: values });
+    const stop = listenForStop();
+    const { createServer } = await import('../compose.ts');
+    const server = await createServer(config);
+    try {
+      const { url } = await server.listen().catch((cause: unknown) => {
+        throw cannotListen(cause, config.server);
+      });
+      out.write(`reins listening on ${url}\n`);
+      if (server.firstKey !== null)
+        out.write(introduceKey({ key: server.firstKey, url, dataDir: config.server.dataDir }));
+      await aborted(stop);
+      err.write('reins: stopping; a second signal ends it at once.\n');
+    } finally {
+      await server.close();
+    }
+    return 0;
+  },
+};
+
+/** The address could not be taken: exit code 1. */
+class ListenError extends ReinsError {}
+
+const listenProblems: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use: stop the other program, or choose another port with --port',
+  EACCES: 'may not be taken by this user: choose a port above 1023 with --port',
+  EADDRNOTAVAIL: 'is no address of this machine: choose another with --host',
+  ENOTFOUND: 'is no address of this machine: choose another with --host',
+};
+
+function cannotListen(cause: unknown, { host, port }: { readonly host: string; readonly port: number }): unknown {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const problem = listenProblems[code];
+  return problem === undefined ? cause : new ListenError(`${host}:${port} ${problem}.`, { cause });
+}
+
+function introduceKey(o: { readonly key: string; readonly url: string; readonly dataDir: string }): string {
+  return `
+This is the first start, so a key was made. It is shown only now; a copy for this machine is in ${join(o.dataDir, 'key')}.
+
+  ${o.key}
+
+Try it:
+
+  curl -N ${o.url}/v1/responses -H 'Authorization: Bearer ${o.key}' \\
+    -H 'Content-Type: application/json' -d '{"input":"Say hello","stream":true}'
+
+`;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,300 @@
+// The settings of one process, and the only file that reads the environment (E-005).
+//
+// C1. Order: command line, environment, one JSON file, defaults. A later source fills only what an earlier one left out.
+// C2. Every source is checked whole, also where another one wins: an unknown or wrong key stops the start and is named.
+// C3. Credentials come from the environment alone, and no error text repeats a value.
+// C4. Beyond loopback there is no start without a key that the operator has set (UD-70).
+
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { ConfigurationError } from './core/errors.ts';
+
+/** In the order in which they are tried by default: makers before aggregators (UD-84). */
+export const providerNames = ['anthropic', 'openai', 'google', 'azure', 'openrouter', 'openai-compatible'] as const;
+export type ProviderName = (typeof providerNames)[number];
+
+export interface ProviderSettings {
+  readonly apiKey?: string;
+  readonly baseURL?: string;
+  /** Azure only: the first label of the endpoint's host name. */
+  readonly resourceName?: string;
+}
+
+const text = z.string().min(1);
+const webAddress = z.url({ protocol: /^https?$/ });
+const count = z.int().min(1);
+
+const catalogueEntry = z.strictObject({
+  id: text,
+  label: text.optional(),
+  /** The name by which each provider serves it. */
+  providers: z.partialRecord(z.enum(providerNames), text),
+  contextTokens: count.optional(),
+  maxOutputTokens: count.optional(),
+});
+
+const groups = {
+  server: z.strictObject({
+    host: text.default('127.0.0.1'),
+    /** 0: any free port. */
+    port: z.int().min(0).max(65_535).default(4242),
+    /** Base of the links in answers; null = the bind address. */
+    publicUrl: webAddress
+      .transform((url) => url.replace(/\/+$/, ''))
+      .nullable()
+      .default(null),
+    dataDir: text.default('~/.reins'),
+  }),
+  models: z.strictObject({
+    /** Providers that may serve, tried in this order; one that is not named is not used. */
+    providers: z.array(z.enum(providerNames)).default([...providerNames]),
+    default: text.nullable().default(null),
+    /** Extends and overrides the catalogue that ships with Reins. */
+    catalogue: z.array(catalogueEntry).default([]),
+  }),
+  agent: z.strictObject({
+    /** Folder whose copy a new session starts with (UD-88). */
+    template: text.nullable().default(null),
+    systemPrompt: text.nullable().default(null),
+  }),
+  harnesses: z.strictObject({ preferred: text.default('native') }),
+  limits: z.strictObject({
+    /** Largest JSON body (UD-63). */
+    maxBodyBytes: count.default(32 * 1024 * 1024),
+    /** For a task that names none (UD-09). */
+    timeoutSeconds: count.default(3600),
+    /** The most that a task may ask for. */
+    maxTimeoutSeconds: count.default(86_400),
+  }),
+  retention: z.strictObject({
+    /** Replay of streams and idempotency keys, from the end of the task (UD-14, UD-62). */
+    streamSeconds: count.default(86_400),
+    /** Idle time after which a session expires; null = never. */
+    sessionSeconds: count.nullable().default(null),
+  }),
+  demo: z.strictObject({ speed: z.enum(['human', 'full']).default('human') }),
+};
+
+const settings = z.strictObject({
+  server: groups.server.prefault({}),
+  models: groups.models.prefault({}),
+  agent: groups.agent.prefault({}),
+  harnesses: groups.harnesses.prefault({}),
+  limits: groups.limits.prefault({}),
+  retention: groups.retention.prefault({}),
+  demo: groups.demo.prefault({}),
+});
+type Settings = z.infer<typeof settings>;
+
+export interface Config extends Readonly<Omit<Settings, 'server' | 'models'>> {
+  readonly server: Readonly<Settings['server']> & {
+    /** `REINS_API_KEY`; null = the server makes one at its first start. */
+    readonly apiKey: string | null;
+  };
+  readonly models: Readonly<Settings['models']> & {
+    /** Providers for which anything is set. */
+    readonly credentials: Readonly<Partial<Record<ProviderName, ProviderSettings>>>;
+  };
+}
+
+/** What the command line may set; absent = not given. */
+export interface ConfigFlags {
+  readonly host?: string | undefined;
+  readonly port?: string | undefined;
+  readonly data?: string | undefined;
+  readonly config?: string | undefined;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ConfigSources {
+  readonly flags?: ConfigFlags;
+  readonly env?: Environment;
+  /** The text of a file, or null when there is none. */
+  readonly readFile?: (path: string) => string | null;
+}
+
+/**
+ * The settings that hold, deeply frozen. Paths are absolute: relative ones of the file count from the file's folder.
+ * @throws ConfigurationError  Names the key, where it was set, and what is right there.
+ */
+export function loadConfig({ flags = {}, env = process.env, readFile = readIfThere }: ConfigSources = {}): Config {
+  const given = givenVariables(env);
+  const explicit = flags.config ?? given['REINS_CONFIG'];
+  const dataDir = flags.data ?? given['REINS_DATA_DIR'];
+  const path = toPath(explicit ?? join(dataDir ?? '~/.reins', 'config.json'));
+  const file = readLayer(path, readFile, explicit !== undefined);
+  if (explicit === undefined && 'dataDir' in (file['server'] ?? {}))
+    throw new ConfigurationError(
+      `'server.dataDir' in ${path}: this file lies in the data folder, so it cannot move it; use --data or REINS_DATA_DIR.`,
+    );
+
+  const layers = [file, layerOf(given, variables), layerOf({ ...flags }, options)];
+  const merged = settings.parse(Object.fromEntries(groupNames.map((name) => [name, mergeGroup(layers, name)])));
+  const config: Config = {
+    ...merged,
+    server: { ...merged.server, dataDir: toPath(merged.server.dataDir), apiKey: apiKeyFrom(given) },
+    models: { ...merged.models, credentials: credentialsFrom(given) },
+  };
+  refuseUnguardedBind(config);
+  refuseTimeoutAboveMaximum(config);
+  return deepFreeze(config);
+}
+
+/** What one source sets, by group and key. */
+type Layer = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+type GivenVariables = Readonly<Record<string, string>>;
+const groupNames = settings.keyof().options;
+const layerShape = z.record(z.string(), z.record(z.string(), z.unknown()));
+
+/** Where a variable or an option lands: group and key. */
+const variables: Readonly<Record<string, readonly [string, string]>> = {
+  REINS_HOST: ['server', 'host'],
+  REINS_PORT: ['server', 'port'],
+  REINS_DATA_DIR: ['server', 'dataDir'],
+  REINS_PUBLIC_URL: ['server', 'publicUrl'],
+  REINS_DEMO_SPEED: ['demo', 'speed'],
+};
+const options: typeof variables = {
+  host: ['server', 'host'],
+  port: ['server', 'port'],
+  data: ['server', 'dataDir'],
+};
+
+/** An empty variable counts as absent; white space around one is never meant (a key pasted with its line end). */
+function givenVariables(env: Environment): GivenVariables {
+  const trimmed = Object.entries(env).map(([name, value]) => [name, value?.trim() ?? ''] as const);
+  return Object.fromEntries(trimmed.filter(([, value]) => value !== ''));
+}
+
+function layerOf(values: Readonly<Record<string, string | undefined>>, table: typeof variables): Layer {
+  const layer: Record<string, Record<string, unknown>> = {};
+  for (const [name, [group, key]] of Object.entries(table)) {
+    const value = values[name];
+    if (value === undefined) continue;
+    const own = { [group]: { [key]: /^\d+$/.test(value) && key === 'port' ? Number(value) : value } };
+    check(own, () => (table === options ? `--${name}` : name));
+    layer[group] = { ...layer[group], ...own[group] };
+  }
+  return layer;
+}
+
+function readLayer(path: string, readFile: (path: string) => string | null, required: boolean): Layer {
+  const source = readFile(path);
+  if (source === null && required)
+    throw new ConfigurationError(
+      `The settings file ${path} is not there; make it or leave --config and REINS_CONFIG out.`,
+    );
+  const value = source === null ? {} : parseJson(source, path);
+  check(value, (key) => (key === '' ? path : `'${key}' in ${path}`));
+  return withPaths(layerShape.parse(value), dirname(path));
+}
+
+function withPaths(layer: Layer, folder: string): Layer {
+  const absolute = (group: string, key: string) => {
+    const path = layer[group]?.[key];
+    return typeof path === 'string' ? { [group]: { ...layer[group], [key]: toPath(path, folder) } } : {};
+  };
+  return { ...layer, ...absolute('server', 'dataDir'), ...absolute('agent', 'template') };
+}
+
+function parseJson(source: string, path: string): unknown {
+  try {
+    return JSON.parse(source.replace(/^\uFEFF/, ''));
+  } catch {
+    // The parser's own message repeats a piece of the file (C3).
+    throw new ConfigurationError(`The settings file ${path} is not valid JSON.`);
+  }
+}
+
+function check(layer: unknown, nameOf: (key: string) => string): void {
+  const issue = settings.safeParse(layer).error?.issues[0];
+  if (issue === undefined) return;
+  if (issue.code !== 'unrecognized_keys')
+    throw new ConfigurationError(
+      `${nameOf(issue.path.join('.'))} is wrong: ${issue.message.replace('Invalid input: ', '')}.`,
+    );
+  const unknown = [...issue.path, issue.keys[0] ?? ''].join('.');
+  const known = issue.path.length === 0 ? groupNames : keysOf(issue.path);
+  const help = known.length === 0 ? 'remove it' : `known ones here are ${known.join(', ')}`;
+  throw new ConfigurationError(`${nameOf(unknown)} is no setting: ${help}.`);
+}
+
+function keysOf(path: readonly PropertyKey[]): readonly string[] {
+  const group = groupNames.find((name) => path.length === 1 && name === path[0]);
+  if (group !== undefined) return Object.keys(groups[group].shape);
+  return path[1] === 'catalogue' && path.length === 3 ? Object.keys(catalogueEntry.shape) : [];
+}
+
+function mergeGroup(layers: readonly Layer[], name: string): Record<string, unknown> {
+  return Object.assign({}, ...layers.map((layer) => layer[name]));
+}
+
+const keyPrefixes: Readonly<Record<ProviderName, string>> = {
+  anthropic: 'ANTHROPIC',
+  openai: 'OPENAI',
+  google: 'GOOGLE_GENERATIVE_AI',
+  azure: 'AZURE',
+  openrouter: 'OPENROUTER',
+  'openai-compatible': 'OPENAI_COMPATIBLE',
+};
+
+function credentialsFrom(given: GivenVariables): Partial<Record<ProviderName, ProviderSettings>> {
+  const credentials: Partial<Record<ProviderName, ProviderSettings>> = {};
+  for (const name of providerNames) {
+    const apiKey = given[`${keyPrefixes[name]}_API_KEY`];
+    const baseURL = given[`${keyPrefixes[name]}_BASE_URL`];
+    const resourceName = name === 'azure' ? given['AZURE_RESOURCE_NAME'] : undefined;
+    if (baseURL !== undefined && !webAddress.safeParse(baseURL).success)
+      throw new ConfigurationError(`${keyPrefixes[name]}_BASE_URL is wrong: it must be a http or https URL.`);
+    const own = {
+      ...(apiKey === undefined ? {} : { apiKey }),
+      ...(baseURL === undefined ? {} : { baseURL }),
+      ...(resourceName === undefined ? {} : { resourceName }),
+    };
+    if (Object.keys(own).length > 0) credentials[name] = own;
+  }
+  return credentials;
+}
+
+function apiKeyFrom(given: GivenVariables): string | null {
+  const key = given['REINS_API_KEY'];
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
+    throw new ConfigurationError('REINS_API_KEY is wrong: it must be visible ASCII without spaces, as in a header.');
+  return key ?? null;
+}
+
+function refuseUnguardedBind({ server }: Config): void {
+  const loopback = server.host === 'localhost' || server.host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(server.host);
+  if (loopback || server.apiKey !== null) return;
+  throw new ConfigurationError(
+    `The host ${server.host} is reachable from other machines, so a key is needed: set REINS_API_KEY, or use 127.0.0.1.`,
+  );
+}
+
+function refuseTimeoutAboveMaximum({ limits }: Config): void {
+  if (limits.timeoutSeconds <= limits.maxTimeoutSeconds) return;
+  throw new ConfigurationError(
+    "'limits.timeoutSeconds' is above 'limits.maxTimeoutSeconds': lower the one or raise the other.",
+  );
+}
+
+function toPath(path: string, folder = '.'): string {
+  return resolve(folder, path.replace(/^~(?=$|[/\\])/, homedir()));
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR')) return null;
+    throw new ConfigurationError(`The settings file ${path} cannot be read.`, { cause });
+  }
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,151 @@
+import { classifyFailure, retryAfterMs, type FailureFacts } from '../core/provider-failure.ts';
+import { CallTimeoutError, IncompleteStreamError, MalformedReplyError } from '../core/errors.ts';
+import { InStreamError } from './reply-reader.ts';
+import { isJsonObject, toJsonValue, type JsonObject } from '../core/json.ts';
+import type { ErrorInfo, ModelRef } from '../core/outcome.ts';
+import type { ModelFailure } from './react.ts';
+import type { ResetReason } from '../core/run-event.ts';
+
+/**
+ * Whatever a provider client threw or streamed as its error, as a failure the core can act on. Messages of foreign errors
+ * stay out of the sentence a caller sees, except the provider's own short one (U-052).
+ */
+export function describeFailure(thrown: unknown, model: ModelRef): Omit<ModelFailure, 'usage'> {
+  const own = ownReason(thrown);
+  const inStream = thrown instanceof InStreamError;
+  const error = inStream ? thrown.error : thrown;
+  const facts: FailureFacts = { ...factsOf(error), inStream, ...(own === undefined ? {} : { own }) };
+  const failureClass = classifyFailure(facts);
+  return {
+    class: failureClass,
+    reason: own ?? 'transient-error',
+    retryAfterMs: retryAfterOf(error),
+    error: errorInfo(failureClass, facts, { thrown, model }),
+  };
+}
+
+function ownReason(error: unknown): Exclude<ResetReason, 'transient-error'> | undefined {
+  if (error instanceof CallTimeoutError) return 'call-timeout';
+  if (error instanceof MalformedReplyError) return 'malformed-reply';
+  if (error instanceof IncompleteStreamError) return error.message.includes('sent nothing') ? 'stalled' : 'incomplete';
+  return undefined;
+}
+
+const typeOfClass = {
+  transient: 'ProviderError',
+  quota: 'QuotaExhaustedError',
+  overflow: 'ContextOverflowError',
+  authentication: 'AuthenticationError',
+  final: 'ProviderError',
+} as const;
+
+const sentenceOfClass = {
+  transient: 'could not answer now; trying again later may work',
+  quota: 'refused because its quota or credit is used up',
+  overflow: 'refused because the conversation is longer than its context window',
+  authentication: 'refused the configured credential',
+  final: 'refused the request',
+} as const;
+
+function errorInfo(
+  failureClass: keyof typeof typeOfClass,
+  facts: FailureFacts,
+  { thrown, model }: { readonly thrown: unknown; readonly model: ModelRef },
+): ErrorInfo {
+  const ours =
+    thrown instanceof CallTimeoutError || thrown instanceof IncompleteStreamError || thrown instanceof MalformedReplyError;
+  return {
+    type: ours ? thrown.type : typeOfClass[failureClass],
+    message: ours ? thrown.message : `The model provider ${sentenceOfClass[failureClass]}${said(facts)}.`,
+    retryable: failureClass === 'transient',
+    provider: model.provider,
+    model: model.model,
+    ...(facts.status === undefined ? {} : { status: facts.status }),
+  };
+}
+
+function said({ status, providerType }: FailureFacts): string {
+  const words = [status === undefined ? [] : [`status ${status}`], providerType === undefined ? [] : [providerType]];
+  const list = words.flat().map((word) => word.slice(0, 80));
+  return list.length === 0 ? '' : ` (${list.join(', ')})`;
+}
+
+function factsOf(error: unknown): FailureFacts {
+  const fields = fieldsOf(error);
+  const body = bodyOf(fields);
+  const inner = isJsonObject(body['error']) ? body['error'] : body;
+  const status = numberIn(fields, 'statusCode') ?? numberIn(fields, 'status');
+  const providerType = textIn(inner, 'type') ?? textIn(inner, 'code') ?? textIn(fields, 'code');
+  const message = [textIn(inner, 'message'), textIn(fields, 'message'), textIn(inner, 'code')].filter(Boolean).join(' ');
+  const shouldRetry = headersOf(fields)['x-should-retry'];
+  return {
+    message: typeof error === 'string' ? error : message,
+    ...(status === undefined ? {} : { status }),
+    ...(providerType === undefined ? {} : { providerType }),
+    ...(shouldRetry === 'true' || shouldRetry === 'false' ? { shouldRetry: shouldRetry === 'true' } : {}),
+    causeCodes: causeCodesOf(error),
+  };
+}
+
+function retryAfterOf(error: unknown): number | null {
+  const fields = fieldsOf(error);
+  const body = bodyOf(fields);
+  const inner = isJsonObject(body['error']) ? body['error'] : body;
+  const seconds = numberIn(inner, 'retry_after') ?? numberIn(body, 'retry_after');
+  return retryAfterMs(headersOf(fields), seconds === undefined ? {} : { retryAfterSeconds: seconds }, (text) => {
+    const ms = Date.parse(text);
+    return Number.isNaN(ms) ? null : ms;
+  });
+}
+
+function fieldsOf(error: unknown): JsonObject {
+  if (error instanceof Error) {
+    const known = { name: error.name, message: error.message };
+    const own = toJsonValue({ ...error });
+    return isJsonObject(own) ? { ...own, ...known } : known;
+  }
+  const value = toJsonValue(error);
+  return isJsonObject(value) ? value : {};
+}
+
+/** The provider's answer: already parsed (`data`), as text (`responseBody`), or the error object itself. */
+function bodyOf(fields: JsonObject): JsonObject {
+  if (isJsonObject(fields['data'])) return fields['data'];
+  const text = fields['responseBody'];
+  if (typeof text !== 'string') return fields;
+  try {
+    const parsed = toJsonValue(JSON.parse(text));
+    return isJsonObject(parsed) ? parsed : fields;
+  } catch {
+    return { ...fields, message: text.slice(0, 2000) };
+  }
+}
+
+function headersOf(fields: JsonObject): Record<string, string> {
+  const headers = fields['responseHeaders'];
+  if (!isJsonObject(headers)) return {};
+  const entries = Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === 'string' ? [[name.toLowerCase(), value] as const] : [],
+  );
+  return Object.fromEntries(entries);
+}
+
+function causeCodesOf(error: unknown): readonly string[] {
+  const codes: string[] = [];
+  let current = error;
+  for (let depth = 0; depth < 8 && current instanceof Error; depth++) {
+    if ('code' in current && typeof current.code === 'string') codes.push(current.code);
+    current = current.cause;
+  }
+  return codes;
+}
+
+function textIn(fields: JsonObject, name: string): string | undefined {
+  const value = fields[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function numberIn(fields: JsonObject, name: string): number | undefined {
+  const value = fields[name];
+  return typeof value === 'number' ? value : undefined;
+}

@@ -1,0 +1,94 @@
+// From what the model wrote to a call that may run, or a refusal that the model can read. Without effects, so it may be
+// done again on resume (E-515).
+
+import { isJsonObject, toJsonValue, type JsonObject } from '../core/json.ts';
+import type { Tool } from './tool.ts';
+import type { ToolCall, ToolOutcome } from '../core/run-event.ts';
+import type { ValidateFunction } from 'ajv';
+
+export type PreparedCall =
+  | { readonly verdict: 'run'; readonly call: ToolCall; readonly tool: Tool; readonly input: JsonObject }
+  | { readonly verdict: 'refuse'; readonly call: ToolCall; readonly outcome: ToolOutcome; readonly content: string };
+
+export interface Toolbox {
+  readonly tools: readonly Tool[];
+  prepare(call: ToolCall): PreparedCall;
+}
+
+/** Loads the schema compiler on first use: most of a server's start needs none. */
+export async function createToolbox(tools: readonly Tool[]): Promise<Toolbox> {
+  const { Ajv } = await import('ajv');
+  const ajv = new Ajv({ strict: false, useDefaults: true });
+  const validators = new Map<string, ValidateFunction>();
+  const validatorOf = (tool: Tool) => {
+    const known = validators.get(tool.name) ?? ajv.compile(tool.inputSchema);
+    validators.set(tool.name, known);
+    return known;
+  };
+  return {
+    tools,
+    prepare(call) {
+      const refuse = (content: string): PreparedCall => ({ verdict: 'refuse', call, outcome: 'invalid', content });
+      const tool = resolveTool(tools, call.name);
+      if (tool === undefined) return refuse(unknownTool(tools, call.name));
+      const input = parseArguments(call.arguments);
+      if (input === null) return refuse(`The arguments of '${call.name}' are not one JSON object.`);
+      const validate = validatorOf(tool);
+      if (!validate(input)) return refuse(`Invalid arguments for '${tool.name}': ${firstError(validate)}.`);
+      return { verdict: 'run', call, tool, input };
+    },
+  };
+}
+
+/** Strict: one JSON object, no repair; the empty string is `{}` (E-511). */
+function parseArguments(text: string): JsonObject | null {
+  try {
+    const value = toJsonValue(JSON.parse(text === '' ? '{}' : text));
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function firstError({ errors }: ValidateFunction): string {
+  const first = errors?.[0];
+  if (first === undefined) return 'they do not fit the schema';
+  const path = first.instancePath === '' ? 'the object' : first.instancePath.slice(1).replaceAll('/', '.');
+  return `${path} ${first.message ?? 'does not fit the schema'}`;
+}
+
+/** The exact name first; then, if only one tool fits, a match without case, separators and usual prefixes (E-512). */
+function resolveTool(tools: readonly Tool[], name: string): Tool | undefined {
+  const exact = tools.find((tool) => tool.name === name);
+  if (exact !== undefined) return exact;
+  const fitting = tools.filter((tool) => plainName(tool.name) === plainName(name));
+  return fitting.length === 1 ? fitting[0] : undefined;
+}
+
+function plainName(name: string): string {
+  return name
+    .replace(/^(functions\.|tools\.|default_api:)/, '')
+    .toLowerCase()
+    .replaceAll(/[-_. ]/g, '');
+}
+
+function unknownTool(tools: readonly Tool[], name: string): string {
+  const names = tools.map((tool) => tool.name);
+  const near = names.filter((known) => distance(plainName(known), plainName(name)) <= 3).slice(0, 3);
+  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `The tools are: ${names.join(', ')}.`;
+  return `There is no tool named '${name.slice(0, 80)}'. ${hint}`;
+}
+
+/** Levenshtein distance of two short names. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

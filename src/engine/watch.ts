@@ -1,0 +1,74 @@
+// The watches over one model call: first event, idle, whole call, and the notices that fill a silence (E-301 to E-304, E-330).
+//
+// W1. Upstream chunks are what counts, before any queue: back-pressure neither hides a stall nor causes one (E-305).
+// W2. `touch` is free: no timer is made or moved for a chunk; a timer that fires early re-arms for the rest.
+// W3. After `stop` no timer is left and nothing is called back.
+
+import { CallTimeoutError, IncompleteStreamError } from '../core/errors.ts';
+import type { Clock } from '../core/clock.ts';
+import type { ProgressPolicy } from './policies.ts';
+
+export interface WatchLimits {
+  readonly firstEventMs: number | null;
+  readonly idleMs: number | null;
+  readonly callMs: number;
+}
+
+export interface Watch {
+  /** A chunk of any kind came from upstream. */
+  touch(): void;
+  stop(): void;
+}
+
+export function startWatch(options: {
+  readonly clock: Clock;
+  readonly limits: WatchLimits;
+  readonly progress: ProgressPolicy;
+  onNotice(seconds: number): void;
+  onExpired(error: IncompleteStreamError | CallTimeoutError): void;
+}): Watch {
+  const { clock, limits, progress } = options;
+  let lastChunkMs = clock.now();
+  let chunks = 0;
+  const silent = () => clock.now() - lastChunkMs;
+  const idleLimit = () => (chunks === 0 ? (limits.firstEventMs ?? limits.idleMs) : limits.idleMs);
+  const cancels = new Map<string, () => void>();
+  const stop = () => {
+    for (const cancel of cancels.values()) cancel();
+    cancels.clear();
+  };
+  const arm = (name: string, ms: number, callback: () => void) => cancels.set(name, clock.timer(ms, callback));
+
+  function watchIdle(): void {
+    const limit = idleLimit();
+    if (limit === null) return;
+    if (silent() < limit) return void arm('idle', limit - silent(), watchIdle);
+    stop();
+    options.onExpired(new IncompleteStreamError(`The model sent nothing for ${Math.round(limit / 1000)} seconds.`));
+  }
+
+  /** `said`: the moment, in ms of this silence, of the newest notice. */
+  function watchSilence(waitFromMs: number, saidMs: number | null): void {
+    if (progress.firstAfterSeconds === null) return;
+    const repeated = lastChunkMs === waitFromMs ? saidMs : null;
+    const due = repeated === null ? progress.firstAfterSeconds * 1000 : repeated + progress.repeatEverySeconds * 1000;
+    const from = lastChunkMs;
+    if (silent() < due) return void arm('notice', due - silent(), () => watchSilence(from, repeated));
+    options.onNotice(Math.round(silent() / 100) / 10);
+    arm('notice', progress.repeatEverySeconds * 1000, () => watchSilence(from, due));
+  }
+
+  arm('call', limits.callMs, () => {
+    stop();
+    options.onExpired(new CallTimeoutError(`The model call took longer than ${Math.round(limits.callMs / 1000)} seconds.`));
+  });
+  watchIdle();
+  watchSilence(lastChunkMs, null);
+  return {
+    touch() {
+      lastChunkMs = clock.now();
+      chunks += 1;
+    },
+    stop,
+  };
+}

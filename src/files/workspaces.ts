@@ -1,0 +1,94 @@
+// Working directories of sessions (UD-86, UD-88).
+//
+// S1. A workspace appears whole or not at all: it is filled under another name and renamed. That name is fixed for a session,
+//     so what a crash left is cleared by the next try; the lease of the session keeps two processes from one.
+// S2. Nothing in a workspace is shared for writing with the template.
+// S3. An id that is not a plain name never becomes a path (B121).
+
+import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { ConfigurationError, NotFoundError, StorageError } from '../core/errors.ts';
+import type { SessionId } from '../core/ids.ts';
+import { copyFolder } from './copy-folder.ts';
+import { isInside } from './is-inside.ts';
+
+export interface Workspaces {
+  /** Absolute path of the session's working directory, made on first use. */
+  ensure(sessionId: SessionId): Promise<string>;
+  /** Removes it with all it holds; nothing happens when there is none. */
+  remove(sessionId: SessionId): Promise<void>;
+}
+
+export interface WorkspacesOptions {
+  readonly dataDir: string;
+  /** Folder that new workspaces are a copy of, without `.git`, `node_modules` and the data folder. Absent: they are empty. */
+  readonly template?: string;
+}
+
+/** @throws ConfigurationError  The template is no folder, or holds what is the server's own. */
+export function createWorkspaces(options: WorkspacesOptions): Workspaces {
+  const template = options.template === undefined ? null : openFolder(options.template, 'template of workspaces');
+  mkdirSync(join(options.dataDir, 'workspaces'), { recursive: true, mode: 0o700 });
+  const dataDir = realpathSync(options.dataDir);
+  const folder = join(dataDir, 'workspaces');
+  if (template !== null && (template === dataDir || isInside(folder, template))) {
+    throw new ConfigurationError('The template of workspaces must not be the data folder or one of its workspaces.');
+  }
+  const isSkipped = (path: string) => path === dataDir || skippedNames.has(basename(path));
+  const making = new Map<SessionId, Promise<string>>();
+
+  async function make(sessionId: SessionId): Promise<string> {
+    const [path, temporary] = [join(folder, sessionId), join(folder, `.new-${sessionId}`)];
+    if (await isFolder(path)) return path;
+    try {
+      await rm(temporary, { recursive: true, force: true });
+      await (template === null ? mkdir(temporary) : copyFolder(template, temporary, isSkipped));
+      await rename(temporary, path);
+    } catch (cause) {
+      throw new StorageError('The working directory of this session could not be made.', { cause });
+    }
+    return path;
+  }
+
+  return {
+    async ensure(sessionId) {
+      requirePlainName(sessionId);
+      const made = making.get(sessionId) ?? make(sessionId).finally(() => making.delete(sessionId));
+      making.set(sessionId, made);
+      return made;
+    },
+    async remove(sessionId) {
+      requirePlainName(sessionId);
+      await making.get(sessionId)?.catch(() => {}); // its caller hears of the failure
+      await rm(join(folder, `.new-${sessionId}`), { recursive: true, force: true });
+      await rm(join(folder, sessionId), { recursive: true, force: true });
+    },
+  };
+}
+
+/** The caller's own folder for every session, as `reins run` works (UD-88). Removes nothing. */
+export function fixedWorkspace(path: string): Workspaces {
+  const folder = openFolder(path, 'working directory');
+  return { ensure: async () => folder, remove: async () => {} };
+}
+
+function openFolder(path: string, role: string): string {
+  const folder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? realpathSync(path) : null;
+  if (folder === null) throw new ConfigurationError(`The ${role} '${path}' is not a folder.`);
+  return folder;
+}
+
+const skippedNames: ReadonlySet<string> = new Set(['.git', 'node_modules']);
+
+/** A link in its place is refused: whoever made it wants the task to work elsewhere. */
+async function isFolder(path: string): Promise<boolean> {
+  const stats = await lstat(path).catch(() => null);
+  if (stats === null) return false;
+  if (stats.isDirectory()) return true;
+  throw new StorageError('The working directory of this session was replaced.');
+}
+
+function requirePlainName(sessionId: SessionId): void {
+  if (!/^[\w-]{1,128}$/.test(sessionId)) throw new NotFoundError('session');
+}

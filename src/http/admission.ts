@@ -1,0 +1,69 @@
+// The door: what each request passes before its body is read, in the order of UD-67. Secure by default: a path is open only
+// where its route says so, however it was spelled.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { authenticate, requireScope } from '../auth/authenticate.ts';
+import { RequestError } from '../core/errors.ts';
+import { negotiateVersion } from '../protocol/uhp/versions.ts';
+import type { Store } from '../stores/store.ts';
+import type { Route, Verb } from './route.ts';
+
+export type KeyStore = Pick<Store, 'keyByHash'>;
+
+/** Version, credential, route, method, scope. @throws RequestError  The first that fails. */
+export async function admit(keys: KeyStore, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { route } = request.routeOptions.config;
+  if (route === undefined || request.is404) {
+    await identify(keys, request, { reply, open: isOpenPath(request.url) });
+    throw routeNotFound();
+  }
+  await identify(keys, request, { reply, open: Object.values(route.verbs).some((verb) => verb.open === true) });
+  const verb = verbOf(route, request.method);
+  if (verb === undefined) throw methodNotAllowed(route);
+  if (request.caller !== null && verb.open !== true) requireScope(request.caller, verb.scope);
+}
+
+/** Version, then credential (U-023). The version header is replaced on the raw answer, so that streams carry it, too. */
+export async function identify(
+  keys: KeyStore,
+  request: FastifyRequest,
+  { reply, open }: { readonly reply: FastifyReply; readonly open: boolean },
+): Promise<void> {
+  reply.raw.setHeader('UHP-Version', negotiateVersion(oneHeader(request.headers['uhp-version'])));
+  if (!open) request.caller = await authenticate(keys, request.headers.authorization);
+}
+
+/** For paths that no route has: below these roots nothing is told without a credential (UD-64). */
+export function isOpenPath(url: string): boolean {
+  return !/^(?:https?:\/\/[^/]*)?\/(?:v1|api)(?=[/?]|$)(?!\/shared\/)/i.test(url);
+}
+
+export function verbOf(route: Route, method: string): Verb | undefined {
+  if (method === 'GET' || method === 'HEAD') return route.verbs.GET;
+  return method === 'POST' || method === 'DELETE' ? route.verbs[method] : undefined;
+}
+
+/** A header that came twice is joined by Node, or an array: neither is a value that anything here accepts. */
+export function oneHeader(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'object' ? value.join(', ') : value;
+}
+
+function routeNotFound(): RequestError {
+  return new RequestError({
+    status: 404,
+    errorType: 'invalid_request_error',
+    code: 'reins_route_not_found',
+    message: 'There is nothing at this path.',
+  });
+}
+
+function methodNotAllowed({ verbs }: Route): RequestError {
+  const allow = Object.keys(verbs).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return new RequestError({
+    status: 405,
+    errorType: 'invalid_request_error',
+    code: 'reins_method_not_allowed',
+    message: `This path answers ${allow.join(', ')} only.`,
+    headers: { Allow: allow.join(', ') },
+  });
+}

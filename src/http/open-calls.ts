@@ -1,0 +1,43 @@
+import type { ServerResponse } from 'node:http';
+
+/** The calls that a server has open, streams and waiting ones: each ends when its client goes, all when the server closes. */
+export interface OpenCalls {
+  /** Aborts when the connection of this answer closes, or the server does. Needs no release. */
+  signalOf(response: ServerResponse): AbortSignal;
+  /** Aborts all open calls and those still to come; resolves when their connections are done. */
+  close(): Promise<void>;
+  readonly closing: boolean;
+  readonly size: number;
+}
+
+export function createOpenCalls(): OpenCalls {
+  const open = new Map<AbortController, Promise<void>>();
+  let closing = false;
+  return {
+    signalOf(response) {
+      const controller = new AbortController();
+      if (closing || response.closed) controller.abort();
+      if (response.closed) return controller.signal;
+      const closed = new Promise<void>((resolve) => {
+        response.once('close', () => {
+          open.delete(controller);
+          controller.abort();
+          resolve();
+        });
+      });
+      open.set(controller, closed);
+      return controller.signal;
+    },
+    async close() {
+      closing = true;
+      for (const controller of open.keys()) controller.abort();
+      await Promise.all(open.values());
+    },
+    get closing() {
+      return closing;
+    },
+    get size() {
+      return open.size;
+    },
+  };
+}

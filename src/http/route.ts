@@ -1,0 +1,45 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../auth/authenticate.ts';
+import type { Scope } from '../auth/keys.ts';
+
+/** One path with all its methods: what is not here answers 405 (UD-64). HEAD is answered as GET without its body. */
+export interface Route {
+  readonly path: string;
+  readonly verbs: Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', Verb>>>;
+}
+
+export type Verb =
+  /** Served to everybody (U-040). */
+  | { readonly open: true; handle(call: OpenCall): unknown }
+  | { readonly open?: never; readonly scope: Scope; handle(call: Call): unknown };
+
+export interface RouteShape {
+  Params: Readonly<Record<string, string | undefined>>;
+  Querystring: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+export interface OpenCall {
+  readonly request: FastifyRequest<RouteShape>;
+  readonly reply: FastifyReply<RouteShape>;
+  /** Aborts when the client has gone or the server closes. */
+  signal(): AbortSignal;
+}
+
+/** A handler's answer is what it returns, as JSON with 200; a stream takes the reply over instead. */
+export interface Call extends OpenCall {
+  readonly caller: Caller;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null;
+  }
+  interface FastifyContextConfig {
+    route?: Route;
+  }
+}
+
+/** The id in the path; any text is an id that may be unknown (U-044). */
+export function idOf({ request }: OpenCall): string {
+  return request.params['id'] ?? '';
+}

@@ -1,0 +1,11 @@
+import { toDiscovery, type Discovery } from '../../protocol/uhp/discovery.ts';
+import type { Route } from '../route.ts';
+
+/** `GET /v1/uhp`: open, and the same for everybody (U-030). */
+export function discoveryRoutes(implementation: Discovery['implementation']): readonly Route[] {
+  const discovery = toDiscovery(
+    { streaming: true, sessions: true, cancellation: true, idempotency: true, reins_events: true },
+    implementation,
+  );
+  return [{ path: '/v1/uhp', verbs: { GET: { open: true, handle: () => discovery } } }];
+}

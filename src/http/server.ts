@@ -1,0 +1,37 @@
+import type { Discovery } from '../protocol/uhp/discovery.ts';
+import type { Services } from '../tasks/services.ts';
+import { createRouteServer, type HttpServer, type RouteServerOptions } from './route-server.ts';
+import { discoveryRoutes } from './routes/discovery.ts';
+import { harnessFeedRoutes } from './routes/harness-feed.ts';
+import { harnessRoutes } from './routes/harnesses.ts';
+import { healthRoutes } from './routes/health.ts';
+import { modelRoutes } from './routes/models.ts';
+import { responseRoutes } from './routes/responses.ts';
+import { sessionRoutes } from './routes/sessions.ts';
+import { createSendStream } from './send-stream.ts';
+
+export interface HttpServerOptions {
+  readonly services: Services;
+  readonly settings: RouteServerOptions['settings'] & {
+    readonly keepAliveMs: number;
+    readonly readerTimeoutMs: number;
+    readonly implementation: Discovery['implementation'];
+  };
+}
+
+/** The whole HTTP face of Reins: every route of the protocol that this server has. */
+export function createHttpServer({ services, settings }: HttpServerOptions): HttpServer {
+  const { store, clock, random, logger } = services;
+  const { keepAliveMs, readerTimeoutMs } = settings;
+  const sendStream = createSendStream({ clock, logger, keepAliveMs, readerTimeoutMs });
+  const routes = [
+    ...healthRoutes,
+    ...discoveryRoutes(settings.implementation),
+    ...harnessRoutes(services),
+    ...harnessFeedRoutes(services, sendStream),
+    ...modelRoutes(services),
+    ...responseRoutes(services, sendStream),
+    ...sessionRoutes(services),
+  ];
+  return createRouteServer(routes, { keys: store, clock, random, logger, settings });
+}

@@ -1,0 +1,49 @@
+// The one way from a draft to a stored event. All events are built here, field by field in one order: a replayed event then
+// prints the same bytes as the live one (B051), and folds see objects of one shape.
+
+import type { RunId, SessionId } from '../core/ids.ts';
+import type { EventDraft, RunEvent } from '../core/run-event.ts';
+import type { UnnumberedEvent } from './store.ts';
+
+/** What the log knows of an event and its producer does not. */
+export interface EventStamp {
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  readonly at: number;
+  readonly leg: number;
+}
+
+export function stampEvent(draft: EventDraft, { runId, sessionId, at, leg }: EventStamp): UnnumberedEvent {
+  const { type, step, attempt, block, agentPath, data } = draft;
+  // `type` and `data` come from one draft and belong together; the compiler loses that when they are taken apart.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return {
+    v: 1,
+    runId,
+    sessionId,
+    at,
+    leg,
+    step,
+    attempt,
+    ...(block === undefined ? undefined : { block }),
+    ...(agentPath === undefined ? undefined : { agentPath }),
+    type,
+    data,
+  } as UnnumberedEvent;
+}
+
+export function numberEvent(event: UnnumberedEvent, seq: number): RunEvent {
+  return { ...event, seq };
+}
+
+/** Numbers the events of one append: `after + 1`, `after + 2` … (L1). */
+export function numberEvents(events: readonly UnnumberedEvent[], after: number): RunEvent[] {
+  return events.map((event, index) => numberEvent(event, after + 1 + index));
+}
+
+/** True for the event after which a log holds nothing more (E-122). */
+export function endsLog(event: RunEvent): boolean {
+  if (event.type !== 'run-result') return false;
+  const { status } = event.data;
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
+}

@@ -1,0 +1,105 @@
+import type { RunId } from '../../core/ids.ts';
+import { encodeEvents } from '../event-codec.ts';
+import { numberEvents } from '../event-shape.ts';
+import type { Admission, AdmitResult, RunRecord } from '../store.ts';
+import { integer, nullable, text } from './columns.ts';
+import type { Database } from './database.ts';
+import { runId } from './records.ts';
+
+/**
+ * All that starts a task, or the reason why not, in one transaction: of many that race exactly one finds the key unused,
+ * the session free and its tip unmoved (B106, B113), and a crash leaves either everything or nothing (B117).
+ */
+export function admit(db: Database, admission: Admission): AdmitResult {
+  const body = encodeEvents(admission.events);
+  return db.transaction(
+    'durable',
+    () => findReplay(db, admission) ?? takeSession(db, admission) ?? start(db, admission, body),
+  );
+}
+
+function findReplay(db: Database, { principal, idempotency }: Admission): AdmitResult | null {
+  if (idempotency === undefined) return null;
+  const row = db.get(
+    'SELECT run_id, body_hash FROM idempotency WHERE principal = ? AND key = ?',
+    principal,
+    idempotency.key,
+  );
+  if (row === undefined) return null;
+  return {
+    outcome: 'replayed',
+    runId: runId(row, 'run_id'),
+    sameBody: text(row, 'body_hash') === idempotency.bodyHash,
+  };
+}
+
+/** Makes the session or checks that it can be continued; the reason for a refusal, else null. */
+function takeSession(db: Database, admission: Admission): AdmitResult | null {
+  const { sessionId, harnessId, principal, newSession, previousRunId, atMs } = admission;
+  if (newSession !== undefined) {
+    const sql =
+      'INSERT INTO sessions (session_id, harness_id, principal, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)';
+    db.run(sql, sessionId, harnessId, principal, newSession.title, atMs, atMs);
+    return null;
+  }
+  const select = 'SELECT running_run_id FROM sessions WHERE session_id = ? AND principal = ? AND expired_at IS NULL';
+  const session = db.get(select, sessionId, principal);
+  if (session === undefined) return { outcome: 'no-session' };
+  const runningRunId = nullable(session, 'running_run_id', runId);
+  if (runningRunId !== null) return { outcome: 'busy', runningRunId };
+  const tip = tipOf(db, sessionId);
+  return tip === previousRunId ? null : { outcome: 'not-tip', tip };
+}
+
+/** The newest response of a session; a deleted one gives way to the one before it (UD-08). */
+function tipOf(db: Database, session: string): RunId | null {
+  const row = db.get(
+    'SELECT run_id FROM runs WHERE session_id = ? AND deleted = 0 ORDER BY turn DESC LIMIT 1',
+    session,
+  );
+  return row === undefined ? null : runId(row, 'run_id');
+}
+
+const insertRun = `
+  INSERT INTO runs
+    (run_id, session_id, harness_id, principal, turn, previous_run_id, store, owner, created_at, status, generation)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 1)`;
+const insertFirstBatch =
+  'INSERT INTO event_batches (run_no, first_seq, last_seq, body) VALUES (last_insert_rowid(), 1, ?, ?)';
+
+function start(db: Database, admission: Admission, body: string): AdmitResult {
+  const { events, newSession: _, idempotency, atMs, ...facts } = admission;
+  const { sessionId, principal } = facts;
+  const turn = nextTurn(db, sessionId);
+  db.run(
+    'UPDATE sessions SET running_run_id = ?, updated_at = ? WHERE session_id = ?',
+    admission.runId,
+    atMs,
+    sessionId,
+  );
+  const { runId: id, harnessId, previousRunId, store, owner } = facts;
+  db.run(insertRun, id, sessionId, harnessId, principal, turn, previousRunId, store ? 1 : 0, owner, atMs);
+  db.run(insertFirstBatch, events.length, body);
+  if (idempotency !== undefined) {
+    const claim = [principal, idempotency.key, admission.runId, idempotency.bodyHash];
+    db.run('INSERT INTO idempotency (principal, key, run_id, body_hash) VALUES (?, ?, ?, ?)', ...claim);
+  }
+  const run: RunRecord = {
+    ...facts,
+    turn,
+    status: 'running',
+    deleted: false,
+    lastSeq: events.length,
+    generation: 1,
+    control: 'none',
+    createdAtMs: atMs,
+    endedAtMs: null,
+    response: null,
+  };
+  return { outcome: 'admitted', run, events: numberEvents(events, 0) };
+}
+
+function nextTurn(db: Database, session: string): number {
+  const row = db.get('SELECT coalesce(max(turn), 0) + 1 AS turn FROM runs WHERE session_id = ?', session);
+  return row === undefined ? 1 : integer(row, 'turn');
+}

@@ -1,0 +1,58 @@
+// Readers of one column: what comes from the file is checked here once and trusted afterwards. A column of another kind is
+// damage, and is reported as that.
+
+import { StorageError } from '../../core/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
+import type { Row } from './database.ts';
+
+export function text(row: Row, name: string): string {
+  const value = row[name];
+  return typeof value === 'string' ? value : damaged(name);
+}
+
+export function integer(row: Row, name: string): number {
+  const value = row[name];
+  return typeof value === 'number' ? value : damaged(name);
+}
+
+export function flag(row: Row, name: string): boolean {
+  return integer(row, name) !== 0;
+}
+
+/** A column that may be NULL, read by `read` when it is not. */
+export function nullable<T>(row: Row, name: string, read: (row: Row, name: string) => T): T | null {
+  return row[name] === null ? null : read(row, name);
+}
+
+export function oneOf<const T extends string>(row: Row, name: string, allowed: readonly T[]): T {
+  const value = text(row, name);
+  return allowed.find((word) => word === value) ?? damaged(name);
+}
+
+/** An id, by the parser of its kind. */
+export function id<T>(kind: { parse(text: string): T | undefined }): (row: Row, name: string) => T {
+  return (row, name) => kind.parse(text(row, name)) ?? damaged(name);
+}
+
+export function jsonObject(row: Row, name: string): JsonObject {
+  const value = parse(row, name);
+  return isJsonObject(value) ? value : damaged(name);
+}
+
+export function strings(row: Row, name: string): readonly string[] {
+  const value = parse(row, name);
+  if (!Array.isArray(value)) return damaged(name);
+  return value.map((item) => (typeof item === 'string' ? item : damaged(name)));
+}
+
+function parse(row: Row, name: string): JsonValue {
+  try {
+    return JSON.parse(text(row, name));
+  } catch {
+    return damaged(name);
+  }
+}
+
+function damaged(name: string): never {
+  throw new StorageError(`A stored record is damaged: '${name}' cannot be read.`);
+}

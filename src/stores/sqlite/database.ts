@@ -1,0 +1,101 @@
+// One connection to one SQLite file, as little above `node:sqlite` as the store needs: cached statements, transactions of
+// two kinds of durability, one error class. Every call is synchronous and short.
+
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import { StorageError } from '../../core/errors.ts';
+
+export type Row = Readonly<Record<string, SQLOutputValue>>;
+
+export interface Database {
+  /** Runs one statement and gives the number of rows it changed. */
+  run(sql: string, ...values: SQLInputValue[]): number;
+  get(sql: string, ...values: SQLInputValue[]): Row | undefined;
+  all(sql: string, ...values: SQLInputValue[]): Row[];
+  /** Rows one by one; leaving the loop early frees the statement. */
+  iterate(sql: string, ...values: SQLInputValue[]): Iterable<Row>;
+  /** Several statements at once, for migrations. */
+  script(sql: string): void;
+  /** All or nothing. `durable`: synced to the disk before it returns; else safe against a crash, not a power cut (E-802). */
+  transaction<T>(sync: 'durable' | 'fast', body: () => T): T;
+  close(): void;
+}
+
+export interface DatabaseOptions {
+  /** Called before each statement that can write, for tests that crash there. */
+  readonly onStatement?: (sql: string) => void;
+}
+
+const busyTimeoutMs = 5_000;
+
+/** @throws StorageError  The file cannot be opened, or is no database. */
+export function openDatabase(path: string, { onStatement }: DatabaseOptions = {}): Database {
+  const connection = guarded(() => {
+    const opened = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+    opened.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
+    return opened;
+  });
+  const statements = new Map<string, StatementSync>();
+  let synced: 'durable' | 'fast' = 'durable';
+
+  function statement(sql: string): StatementSync {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    const prepared = connection.prepare(sql);
+    statements.set(sql, prepared);
+    return prepared;
+  }
+
+  function execute(sql: string): void {
+    onStatement?.(sql);
+    connection.exec(sql);
+  }
+
+  function begin(sync: 'durable' | 'fast'): void {
+    // The pragma does nothing inside a transaction, so it comes first.
+    if (sync !== synced) connection.exec(`PRAGMA synchronous = ${sync === 'durable' ? 'FULL' : 'NORMAL'}`);
+    synced = sync;
+    execute('BEGIN IMMEDIATE');
+  }
+
+  return {
+    run: (sql, ...values) =>
+      guarded(() => {
+        onStatement?.(sql);
+        return Number(statement(sql).run(...values).changes);
+      }),
+    get: (sql, ...values) => guarded(() => statement(sql).get(...values)),
+    all: (sql, ...values) => guarded(() => statement(sql).all(...values)),
+    *iterate(sql, ...values) {
+      try {
+        yield* statement(sql).iterate(...values);
+      } catch (cause) {
+        throw storageError(cause);
+      }
+    },
+    script: (sql) => guarded(() => execute(sql)),
+    transaction: (sync, body) =>
+      guarded(() => {
+        begin(sync);
+        try {
+          const result = body();
+          execute('COMMIT');
+          return result;
+        } finally {
+          if (connection.isTransaction) connection.exec('ROLLBACK');
+        }
+      }),
+    close: () => guarded(() => connection.close()),
+  };
+}
+
+function guarded<T>(body: () => T): T {
+  try {
+    return body();
+  } catch (cause) {
+    throw storageError(cause);
+  }
+}
+
+function storageError(cause: unknown): StorageError {
+  return cause instanceof StorageError ? cause : new StorageError('The store could not read or write.', { cause });
+}

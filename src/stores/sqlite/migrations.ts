@@ -1,0 +1,133 @@
+// The schema, as steps that are only ever added to. A step's checksum is stored with it: a step that was edited after it
+// ran, or a database of a newer Reins, is refused at the start (E-804).
+//
+// - A run's last seq is not a column: it is the last seq of its newest batch, so an append writes one row and nothing else.
+// - `run_no` keeps the event index small and puts the rows of runs that are busy now side by side.
+
+import { createHash } from 'node:crypto';
+import { SchemaError } from '../../core/errors.ts';
+import type { Database } from './database.ts';
+import { integer, text } from './columns.ts';
+
+const migrations: readonly string[] = [
+  `
+  CREATE TABLE sessions (
+    session_id TEXT PRIMARY KEY,
+    harness_id TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    title TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    running_run_id TEXT,
+    expired_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX sessions_idle ON sessions (updated_at) WHERE running_run_id IS NULL AND expired_at IS NULL;
+
+  CREATE TABLE runs (
+    run_no INTEGER PRIMARY KEY,
+    run_id TEXT NOT NULL UNIQUE,
+    session_id TEXT NOT NULL REFERENCES sessions,
+    harness_id TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    turn INTEGER NOT NULL,
+    previous_run_id TEXT,
+    status TEXT NOT NULL,
+    store INTEGER NOT NULL,
+    deleted INTEGER NOT NULL DEFAULT 0,
+    pruned INTEGER NOT NULL DEFAULT 0,
+    generation INTEGER NOT NULL,
+    owner TEXT,
+    control TEXT NOT NULL DEFAULT 'none',
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    response TEXT,
+    UNIQUE (session_id, turn)
+  ) STRICT;
+  CREATE INDEX runs_unfinished ON runs (run_no) WHERE status = 'running';
+  CREATE INDEX runs_prunable ON runs (ended_at) WHERE pruned = 0;
+
+  CREATE TABLE event_batches (
+    batch_no INTEGER PRIMARY KEY,
+    run_no INTEGER NOT NULL REFERENCES runs,
+    first_seq INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    UNIQUE (run_no, last_seq)
+  ) STRICT;
+
+  CREATE TABLE idempotency (
+    principal TEXT NOT NULL,
+    key TEXT NOT NULL,
+    run_id TEXT NOT NULL REFERENCES runs (run_id),
+    body_hash TEXT NOT NULL,
+    PRIMARY KEY (principal, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX idempotency_of_run ON idempotency (run_id);
+
+  CREATE TABLE harnesses (
+    harness_id TEXT PRIMARY KEY,
+    principal TEXT NOT NULL,
+    name TEXT NOT NULL,
+    base TEXT NOT NULL,
+    default_model TEXT,
+    system_prompt TEXT,
+    disabled_tools TEXT NOT NULL,
+    max_step INTEGER,
+    timeout_seconds REAL,
+    created_at INTEGER NOT NULL,
+    deleted INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX harnesses_of_principal ON harnesses (principal, created_at);
+
+  CREATE TABLE keys (
+    key_id TEXT PRIMARY KEY,
+    principal TEXT NOT NULL,
+    hash TEXT NOT NULL UNIQUE,
+    scopes TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER
+  ) STRICT;
+
+  CREATE TABLE approvals (
+    approval_id TEXT PRIMARY KEY,
+    run_id TEXT NOT NULL REFERENCES runs (run_id),
+    session_id TEXT NOT NULL,
+    status TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    execution_key TEXT NOT NULL,
+    args_digest TEXT NOT NULL,
+    requested_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    body TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX approvals_of_run ON approvals (run_id);
+  CREATE INDEX approvals_open ON approvals (expires_at) WHERE status IN ('pending', 'uncertain');
+
+  CREATE TABLE takeovers (run_no INTEGER NOT NULL REFERENCES runs, at INTEGER NOT NULL) STRICT;
+  CREATE INDEX takeovers_of_run ON takeovers (run_no, at);
+  `,
+];
+
+/** Brings the schema up to date in one transaction, so that of two processes that start together one does it. */
+export function migrate(db: Database): void {
+  db.transaction('durable', () => {
+    db.script(
+      'CREATE TABLE IF NOT EXISTS schema_versions (version INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT',
+    );
+    const applied = db.all('SELECT version, checksum FROM schema_versions ORDER BY version');
+    if (applied.length > migrations.length) throw new SchemaError('This database was written by a newer Reins.');
+    for (const [index, row] of applied.entries()) {
+      const same = integer(row, 'version') === index + 1 && text(row, 'checksum') === checksum(migrations[index] ?? '');
+      if (!same) throw new SchemaError(`Step ${index + 1} of this database's schema is not the one that Reins knows.`);
+    }
+    for (const [index, sql] of migrations.entries()) {
+      if (index < applied.length) continue;
+      db.script(sql);
+      db.run('INSERT INTO schema_versions (version, checksum) VALUES (?, ?)', index + 1, checksum(sql));
+    }
+  });
+}
+
+function checksum(sql: string): string {
+  return createHash('sha256').update(sql).digest('hex');
+}

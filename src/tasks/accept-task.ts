@@ -1,0 +1,236 @@
+// A request becomes a task: everything that can be refused is refused before the one transaction that admits it (UD-67),
+// and a crash on either side of that transaction loses nothing and starts nothing twice (E-050).
+
+import { executeRun } from './execute-run.ts';
+import {
+  HarnessMismatchError,
+  InvalidInputError,
+  ModelUnavailableError,
+  NotFoundError,
+  RequestError,
+  SessionBusyError,
+} from '../core/errors.ts';
+import { head, toWellFormed } from '../core/text.ts';
+import { harnessIds, runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
+import type { Admission, AdmitResult, HarnessRecord, IdempotencyClaim, SessionRecord } from '../stores/store.ts';
+import type { JsonObject, JsonValue } from '../core/json.ts';
+import type { Limits, UserMessage } from '../core/run-event.ts';
+import type { ModelChoice } from '../core/model-choice.ts';
+import type { Services } from './services.ts';
+
+/** What a caller asks for, parsed at the door. Names that the caller may have invented are plain strings. */
+export interface TaskBody {
+  readonly messages: readonly UserMessage[];
+  readonly instructions: string | null;
+  readonly inputItems: readonly JsonValue[];
+  readonly model: string | null;
+  readonly harnessId: string | null;
+  readonly previousResponseId: string | null;
+  readonly store: boolean;
+  readonly background: boolean;
+  readonly maxOutputTokens: number | null;
+  readonly maxStep: number | null;
+  readonly timeoutSeconds: number | null;
+  readonly metadata: JsonObject;
+  readonly reinsEvents: boolean;
+  readonly ignoredFields: readonly string[];
+}
+
+export interface TaskRequest {
+  readonly principal: string;
+  readonly body: TaskBody;
+  readonly idempotency: IdempotencyClaim | null;
+}
+
+export interface Accepted {
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  /** The key was used before: this is the first task, and nothing was started. */
+  readonly replayed: boolean;
+  readonly sameBody: boolean;
+}
+
+/**
+ * Admits a task and starts it.
+ * @throws RequestError  In the order of UD-67; the key of a refused request stays free (UD-13).
+ */
+export async function acceptTask(services: Services, request: TaskRequest): Promise<Accepted> {
+  const repeated = await findRepeated(services, request);
+  if (repeated !== null) return repeated;
+  const place = await findPlace(services, request);
+  const model = await chooseModel(services, request.body, place.harness);
+  const admission = await makeAdmission(services, request, { ...place, model });
+  const admitted = await services.log.admit(admission);
+  if (admitted.outcome === 'replayed') return replayOf(services, request.principal, admitted);
+  if (admitted.outcome !== 'admitted') throw refusal(admission, admitted);
+  const { run } = admitted;
+  services.runs.start(run.runId, (signal) => executeRun(services, { run, signal, recovering: false }));
+  return { runId: run.runId, sessionId: run.sessionId, replayed: false, sameBody: true };
+}
+
+async function findRepeated(services: Services, { principal, idempotency }: TaskRequest): Promise<Accepted | null> {
+  if (idempotency === null) return null;
+  const known = await services.store.idempotency(principal, idempotency.key);
+  if (known === null) return null;
+  return replayOf(services, principal, { runId: known.runId, sameBody: known.bodyHash === idempotency.bodyHash });
+}
+
+async function replayOf(
+  { store }: Services,
+  principal: string,
+  { runId, sameBody }: { readonly runId: RunId; readonly sameBody: boolean },
+): Promise<Accepted> {
+  const run = await store.run(runId);
+  if (run === null || run.deleted || run.principal !== principal) throw new NotFoundError('response');
+  return { runId, sessionId: run.sessionId, replayed: true, sameBody };
+}
+
+interface Place {
+  readonly harness: HarnessRecord;
+  /** Null: the task begins a session. */
+  readonly session: SessionRecord | null;
+  readonly previousRunId: RunId | null;
+}
+
+/** Harness and session, by scope first: what is unknown and what is another's are not told apart (U-042). */
+async function findPlace(services: Services, { principal, body }: TaskRequest): Promise<Place> {
+  const named = body.harnessId === null ? null : await findHarness(services, principal, body.harnessId);
+  if (body.previousResponseId === null) {
+    const harness = named ?? (await services.store.harnesses(principal))[0];
+    if (harness === undefined) throw new NotFoundError('harness', 'metadata.harness_id');
+    return { harness, session: null, previousRunId: null };
+  }
+  const { session, previousRunId } = await findPrevious(services, principal, body.previousResponseId);
+  if (named !== null && named.harnessId !== session.harnessId) throw new HarnessMismatchError();
+  const harness = named ?? (await findHarness(services, principal, session.harnessId));
+  if (session.runningRunId !== null) throw new SessionBusyError(session.sessionId, session.runningRunId);
+  return { harness, session, previousRunId };
+}
+
+async function findHarness({ store }: Services, principal: string, name: string): Promise<HarnessRecord> {
+  const id = harnessIds.parse(name);
+  const harness = id === undefined ? null : await store.harness(id);
+  if (harness === null || harness.deleted || harness.principal !== principal)
+    throw new NotFoundError('harness', 'metadata.harness_id');
+  return harness;
+}
+
+async function findPrevious(
+  { store }: Services,
+  principal: string,
+  name: string,
+): Promise<{ session: SessionRecord; previousRunId: RunId }> {
+  const id = runIds.parse(name);
+  const run = id === undefined ? null : await store.run(id);
+  if (run === null || run.deleted || run.principal !== principal) throw new NotFoundError('response', 'previous_response_id');
+  const session = await store.session(run.sessionId);
+  if (session === null) throw new NotFoundError('response', 'previous_response_id');
+  if (session.expiredAtMs !== null) throw sessionExpired();
+  return { session, previousRunId: run.runId };
+}
+
+function sessionExpired(): RequestError {
+  return new RequestError({
+    status: 404,
+    errorType: 'invalid_request_error',
+    code: 'session_expired',
+    message: 'This session is past its retention; start a new one.',
+    param: 'previous_response_id',
+  });
+}
+
+type ServedModel = Extract<ModelChoice, { available: true }>;
+
+async function chooseModel({ harnesses }: Services, body: TaskBody, harness: HarnessRecord): Promise<ServedModel> {
+  const adapter = harnesses.adapter(harness.base);
+  if (adapter === undefined) throw new ModelUnavailableError(`the harness base '${harness.base}' is not installed.`);
+  const choice = await adapter.chooseModel(body.model ?? harness.defaultModel);
+  if (!choice.available) throw new ModelUnavailableError(choice.why);
+  return choice;
+}
+
+async function makeAdmission(
+  services: Services,
+  { principal, body, idempotency }: TaskRequest,
+  { harness, session, previousRunId, model }: Place & { readonly model: ServedModel },
+): Promise<Admission> {
+  const { clock, random, owner } = services;
+  const atMs = clock.now();
+  const runId = runIds.make(random.token());
+  const sessionId = session?.sessionId ?? sessionIds.make(random.token());
+  const task = {
+    harnessId: harness.harnessId,
+    createdAt: Math.floor(atMs / 1000),
+    metadata: body.metadata,
+    ignoredFields: body.ignoredFields,
+    store: body.store,
+    background: body.background,
+    previousResponseId: previousRunId,
+    reinsEvents: body.reinsEvents,
+    view: 1,
+    inputItems: body.inputItems,
+  } as const;
+  const _config = {
+    base: harness.base,
+    systemPrompt: harness.systemPrompt ?? services.settings.systemPrompt,
+    instructions: body.instructions,
+    disabledTools: harness.disabledTools,
+  };
+  const limits = limitsOf(services, body, harness);
+  const data = { leg: 1, cause: 'submit', input: body.messages, task, _config, model: model.ref, limits } as const;
+  return {
+    runId,
+    sessionId,
+    harnessId: harness.harnessId,
+    principal,
+    ...(session === null ? { newSession: { title: titleOf(body.messages) } } : {}),
+    previousRunId,
+    store: body.store,
+    owner,
+    ...(idempotency === null ? {} : { idempotency }),
+    events: [{ v: 1, runId, sessionId, at: atMs, leg: 1, step: 0, attempt: 0, type: 'run-started', data }],
+    atMs,
+  };
+}
+
+/** Request value, else the harness's, else the server's default; above the configured maximum is refused (UD-09). */
+function limitsOf({ settings }: Services, body: TaskBody, harness: HarnessRecord): Limits {
+  const maxSeconds = body.timeoutSeconds ?? harness.timeoutSeconds ?? settings.timeoutSeconds;
+  if (maxSeconds > settings.maxTimeoutSeconds)
+    throw new InvalidInputError(`timeout_seconds may be at most ${settings.maxTimeoutSeconds}.`, 'timeout_seconds');
+  return {
+    maxSteps: 0,
+    maxToolRounds: body.maxStep ?? harness.maxStep,
+    maxOutputTokens: body.maxOutputTokens,
+    maxSeconds,
+    maxResultChars: settings.maxResultChars,
+    finalAnswerOnLimit: true,
+  };
+}
+
+/** First line of the first user text, at most 80 characters (UD-50). */
+function titleOf(messages: readonly UserMessage[]): string {
+  const text = messages[0]?.content.find((part) => part.type === 'text')?.text ?? '';
+  return head(toWellFormed(text.trim().split('\n', 1)[0] ?? ''), 80);
+}
+
+function refusal(
+  { sessionId }: Admission,
+  result: Exclude<AdmitResult, { outcome: 'admitted' | 'replayed' }>,
+): RequestError {
+  switch (result.outcome) {
+    case 'busy':
+      return new SessionBusyError(sessionId, result.runningRunId);
+    case 'no-session':
+      return new NotFoundError('response', 'previous_response_id');
+    case 'not-tip':
+      return new RequestError({
+        status: 409,
+        errorType: 'invalid_request_error',
+        code: 'reins_not_session_tip',
+        message: 'The session has gone on since that response; continue its newest one.',
+        param: 'previous_response_id',
+        detail: { tip: result.tip },
+      });
+  }
+}

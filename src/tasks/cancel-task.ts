@@ -1,0 +1,46 @@
+// Cancel is an endpoint call, acknowledged within a second whatever the harness does (U-362); the flag is durable before
+// anything else happens, so a crash in between still cancels (E-812).
+
+import { findRun, responseOf, type ResponseBody } from './read-response.ts';
+import { NotFoundError } from '../core/errors.ts';
+import { sessionIds } from '../core/ids.ts';
+import { sleep } from '../core/clock.ts';
+import type { RunRecord } from '../stores/store.ts';
+import type { Services } from './services.ts';
+
+/** How long an answer waits for the task to be over before it says "still stopping". */
+const answerWithinMs = 900;
+
+/** Stops one task. A task that has ended is left as it is, and that is a success (U-361). */
+export async function cancelTask(services: Services, principal: string, responseId: string): Promise<ResponseBody> {
+  const run = await findRun(services, principal, responseId);
+  await stopRun(services, run);
+  const after = await services.store.run(run.runId);
+  return responseOf(services, after ?? run);
+}
+
+/** Stops whatever runs in a session; nothing running is a success. `status` is that of the newest task (UD-50). */
+export async function cancelSession(
+  services: Services,
+  principal: string,
+  sessionId: string,
+): Promise<{ readonly id: string; readonly status: string }> {
+  const id = sessionIds.parse(sessionId);
+  const session = id === undefined ? null : await services.store.session(id);
+  if (session === null || session.principal !== principal) throw new NotFoundError('session');
+  const running = session.runningRunId === null ? null : await services.store.run(session.runningRunId);
+  if (running !== null) await stopRun(services, running);
+  const newest = (await services.store.runsOfSession(session.sessionId)).at(-1);
+  const response = newest === undefined ? null : await responseOf(services, newest);
+  const status = response?.status;
+  return { id: session.sessionId, status: typeof status === 'string' ? status : 'in_progress' };
+}
+
+async function stopRun({ store, runs, clock }: Services, { runId, status }: RunRecord): Promise<void> {
+  if (status !== 'running') return;
+  await store.requestCancel(runId);
+  if (!runs.stop(runId, 'cancel')) return;
+  const answered = new AbortController();
+  await Promise.race([runs.ended(runId), sleep(clock, answerWithinMs, answered.signal)]);
+  answered.abort();
+}

@@ -1,0 +1,17 @@
+import type { Services } from './services.ts';
+
+/**
+ * Retention, in one pass: sessions unused for too long become tombstones (UD-61); events and idempotency keys of tasks that
+ * ended long ago are removed, what they were folded into stays (UD-62). Never touches a running task (UD-14).
+ */
+export async function expireTasks({ store, clock, settings, logger }: Services): Promise<void> {
+  const nowMs = clock.now();
+  const { sessionRetentionSeconds, streamRetentionSeconds } = settings;
+  const pruned = await store.prune({ endedBeforeMs: nowMs - streamRetentionSeconds * 1000 });
+  const expired =
+    sessionRetentionSeconds === null
+      ? []
+      : await store.expireSessions({ updatedBeforeMs: nowMs - sessionRetentionSeconds * 1000, nowMs });
+  if (pruned.runs + pruned.keys + expired.length > 0)
+    logger.info('Retention has removed what was due.', { ...pruned, sessions: expired.length });
+}

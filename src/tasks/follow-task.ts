@@ -1,0 +1,76 @@
+import { createUhpFrames } from '../views/uhp-frames.ts';
+import { NotFoundError, RequestError } from '../core/errors.ts';
+import type { FrameBatch, FrameSource } from './frame-feeds.ts';
+import type { RunId } from '../core/ids.ts';
+import type { Services } from './services.ts';
+
+export interface Cursor {
+  readonly runId: RunId;
+  /** The last `sequence_number` seen; null = none. */
+  readonly after: number | null;
+  /** Null = as the task was asked for (UD-24). The two forms are numbered apart. */
+  readonly reinsEvents: boolean | null;
+}
+
+/** The events of one task behind the cursor, encoded; then live ones; ends after the terminal event. */
+export async function* followFrames(
+  services: Services,
+  { runId, after, reinsEvents, signal }: Cursor & { readonly signal: AbortSignal },
+): AsyncGenerator<FrameBatch> {
+  const source = await sourceOf(services, { runId, reinsEvents });
+  yield* services.frames.follow(source, { after: after ?? -1, signal });
+}
+
+/**
+ * What a re-attaching reader gets (UD-17): a stream, or nothing because it has the terminal event.
+ * @throws RequestError  400 `reins_cursor_out_of_range`; 410 `reins_event_log_expired` (UD-18).
+ */
+export async function checkCursor(services: Services, cursor: Cursor): Promise<'stream' | 'nothing-left'> {
+  const { runId, after } = cursor;
+  if (await services.store.isPruned(runId)) throw await logExpired(services, runId);
+  if (after === null) return 'stream';
+  const { last, ended } = await lastFrame(services, await sourceOf(services, cursor));
+  if (after > last) throw outOfRange(last);
+  return ended && after === last ? 'nothing-left' : 'stream';
+}
+
+async function sourceOf(
+  { store }: Services,
+  { runId, reinsEvents }: Pick<Cursor, 'runId' | 'reinsEvents'>,
+): Promise<FrameSource> {
+  const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
+  if (first?.type !== 'run-started') throw new NotFoundError('response');
+  const own = first.data.task?.reinsEvents ?? false;
+  return { runId, sessionId: first.sessionId, reinsEvents: reinsEvents ?? own };
+}
+
+async function lastFrame({ log }: Services, source: FrameSource): Promise<{ last: number; ended: boolean }> {
+  const fold = createUhpFrames(source);
+  let [last, ended] = [-1, false];
+  for await (const events of log.readAll(source.runId))
+    for (const event of events)
+      for (const frame of fold.push(event)) [last, ended] = [frame.sequence, frame.terminal];
+  return { last, ended };
+}
+
+function outOfRange(last: number): RequestError {
+  return new RequestError({
+    status: 400,
+    errorType: 'invalid_request_error',
+    code: 'reins_cursor_out_of_range',
+    message: 'The cursor is beyond the last event of this response.',
+    param: 'starting_after',
+    detail: { last_sequence_number: last },
+  });
+}
+
+async function logExpired({ store }: Services, runId: RunId): Promise<RequestError> {
+  const response = (await store.run(runId))?.response;
+  return new RequestError({
+    status: 410,
+    errorType: 'invalid_request_error',
+    code: 'reins_event_log_expired',
+    message: 'The events of this response are past their retention; read the response itself.',
+    detail: { response_id: runId, status: response?.['status'] ?? null },
+  });
+}

@@ -1,0 +1,66 @@
+import { harnessIds } from '../core/ids.ts';
+import { NotFoundError } from '../core/errors.ts';
+import type { Capabilities, HarnessStatus } from '../harnesses/harness.ts';
+import type { HarnessRecord } from '../stores/store.ts';
+import type { ModelListing } from '../core/model-choice.ts';
+import type { Services } from './services.ts';
+
+/** A configured harness with what its base can do now. */
+export interface HarnessView {
+  readonly record: HarnessRecord;
+  readonly label: string;
+  /** Absent when the base is not installed here. */
+  readonly capabilities?: Capabilities;
+}
+
+/** The models of one base. */
+export interface Backend {
+  readonly base: string;
+  readonly defaultModel: string;
+  readonly models: readonly ModelListing[];
+}
+
+export async function listHarnesses(services: Services, principal: string): Promise<readonly HarnessView[]> {
+  const records = await services.store.harnesses(principal);
+  return Promise.all(records.map((record) => viewOf(services, record)));
+}
+
+/** @throws NotFoundError  Unknown, deleted or another's. */
+export async function readHarness(services: Services, principal: string, harnessId: string): Promise<HarnessView> {
+  return viewOf(services, await findHarness(services, principal, harnessId));
+}
+
+export async function modelsOfHarness(
+  services: Services,
+  principal: string,
+  harnessId: string,
+): Promise<{ readonly record: HarnessRecord; readonly backend: Backend }> {
+  const record = await findHarness(services, principal, harnessId);
+  return { record, backend: backendOf(record.base, await probe(services, record.base)) };
+}
+
+/** Every base of this server with its models. */
+export async function modelCatalogue(services: Services): Promise<readonly Backend[]> {
+  return Promise.all(services.harnesses.bases.map(async (base) => backendOf(base, await probe(services, base))));
+}
+
+async function findHarness({ store }: Services, principal: string, harnessId: string): Promise<HarnessRecord> {
+  const id = harnessIds.parse(harnessId);
+  const record = id === undefined ? null : await store.harness(id);
+  if (record === null || record.deleted || record.principal !== principal) throw new NotFoundError('harness');
+  return record;
+}
+
+async function viewOf(services: Services, record: HarnessRecord): Promise<HarnessView> {
+  const label = services.harnesses.adapter(record.base)?.label ?? record.base;
+  const status = await probe(services, record.base);
+  return { record, label, ...(status === null ? {} : { capabilities: status.capabilities }) };
+}
+
+async function probe({ harnesses }: Services, base: string): Promise<HarnessStatus | null> {
+  return (await harnesses.adapter(base)?.probe()) ?? null;
+}
+
+function backendOf(base: string, status: HarnessStatus | null): Backend {
+  return { base, defaultModel: status?.defaultModel ?? '', models: status?.models ?? [] };
+}

@@ -1,0 +1,58 @@
+import { foldLog } from './execute-run.ts';
+import { NotFoundError, StorageError } from '../core/errors.ts';
+import { runIds, type RunId } from '../core/ids.ts';
+import type { JsonObject, JsonValue } from '../core/json.ts';
+import type { RunRecord } from '../stores/store.ts';
+import type { Services } from './services.ts';
+import type { UhpResponse } from '../views/uhp-view.ts';
+
+/** A response object as it stands: folded while the task runs, stored once it has ended. */
+export type ResponseBody = UhpResponse | JsonObject;
+
+/**
+ * The run behind a response id that this principal may see.
+ * @throws NotFoundError  Unknown, deleted, another's, or `store: false` and ended (UD-07): not told apart (U-042).
+ */
+export async function findRun({ store }: Services, principal: string, responseId: string): Promise<RunRecord> {
+  const id = runIds.parse(responseId);
+  const run = id === undefined ? null : await store.run(id);
+  const gone = run === null || run.deleted || (!run.store && run.status !== 'running');
+  if (gone || run.principal !== principal) throw new NotFoundError('response');
+  return run;
+}
+
+export async function readResponse(services: Services, principal: string, responseId: string): Promise<ResponseBody> {
+  return responseOf(services, await findRun(services, principal, responseId));
+}
+
+/** The response of a run that was found in scope. */
+export async function responseOf(services: Services, run: RunRecord): Promise<ResponseBody> {
+  return run.response ?? (await foldLog(services, run)).view.response();
+}
+
+/** The input the task was created with, as items (U-211). */
+export async function readInputItems(
+  services: Services,
+  principal: string,
+  responseId: string,
+): Promise<readonly JsonValue[]> {
+  const run = await findRun(services, principal, responseId);
+  const [first] = await services.store.readEvents(run.runId, { after: 0, limit: 1 });
+  return first?.type === 'run-started' ? (first.data.task?.inputItems ?? []) : [];
+}
+
+/**
+ * Waits for the task to end and gives its response; a response deleted meanwhile is still given to those who waited.
+ * Rejects with the signal's reason when it aborts: the task goes on.
+ */
+export async function awaitResponse(services: Services, runId: RunId, signal: AbortSignal): Promise<ResponseBody> {
+  const before = await services.store.run(runId);
+  let cursor = before?.lastSeq ?? 0;
+  if (before?.status === 'running')
+    for await (const events of services.log.follow(runId, { after: Math.max(0, cursor - 1), signal }))
+      cursor = events.at(-1)?.seq ?? cursor;
+  signal.throwIfAborted();
+  const run = await services.store.run(runId);
+  if (run === null || run.status === 'running') throw new StorageError('The task was left before it ended.');
+  return responseOf(services, run);
+}

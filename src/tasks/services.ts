@@ -1,0 +1,37 @@
+import type { BackgroundRuns } from './background-runs.ts';
+import type { Clock } from '../core/clock.ts';
+import type { FrameFeeds } from './frame-feeds.ts';
+import type { HarnessRegistry } from '../harnesses/registry.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Random } from '../core/random.ts';
+import type { RunLog } from '../stores/run-log.ts';
+import type { Store } from '../stores/store.ts';
+import type { Workspaces } from '../files/workspaces.ts';
+
+export interface TaskSettings {
+  /** Budget of a task that names none, and the most it may ask for (UD-09). */
+  readonly timeoutSeconds: number;
+  readonly maxTimeoutSeconds: number;
+  readonly maxResultChars: number;
+  readonly systemPrompt: string | null;
+  /** How long streams can be replayed and idempotency keys hold, after a task's end (UD-14, UD-62). */
+  readonly streamRetentionSeconds: number;
+  /** Sessions unused for that long expire; null = never (UD-61). */
+  readonly sessionRetentionSeconds: number | null;
+}
+
+/** All that the use cases need; each takes it as its first argument. */
+export interface Services {
+  readonly store: Store;
+  readonly log: RunLog;
+  readonly harnesses: HarnessRegistry;
+  readonly workspaces: Workspaces;
+  readonly runs: BackgroundRuns;
+  readonly frames: FrameFeeds;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly settings: TaskSettings;
+  /** Names this process among owners of runs. */
+  readonly owner: string;
+}

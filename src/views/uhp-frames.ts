@@ -1,0 +1,43 @@
+import type { EventDraft, RunEvent } from '../core/run-event.ts';
+import { encodeSse } from '../protocol/sse.ts';
+import { isTerminal, type UhpEvent, type UhpEventOf } from '../protocol/uhp/events.ts';
+import { createUhpView, type UhpViewOptions } from './uhp-view.ts';
+
+export interface Frame {
+  readonly sequence: number;
+  /** One event as SSE text, ready to be written; shared by all readers of a run. */
+  readonly text: string;
+  readonly terminal: boolean;
+}
+
+export interface UhpFrames {
+  push(event: EventDraft | RunEvent): readonly Frame[];
+}
+
+/** The UHP stream of one run as encoded frames. */
+export function createUhpFrames(options: Omit<UhpViewOptions, 'emit'>): UhpFrames {
+  const view = createUhpView({ ...options, emit: true });
+  const encode = createEncoder();
+  return { push: (event) => view.push(event).map(encode) };
+}
+
+function createEncoder(): (event: UhpEvent) => Frame {
+  // Nearly all events are deltas of the same item: what they share is encoded once.
+  let itemId = '';
+  let shared = '';
+  const encodeDelta = (event: UhpEventOf<'response.output_text.delta'>): Frame => {
+    const { sequence_number: sequence, item_id, output_index, content_index } = event;
+    if (item_id !== itemId) {
+      itemId = item_id;
+      shared = `,"item_id":${JSON.stringify(item_id)},"output_index":${output_index},"content_index":${content_index},"delta":`;
+    }
+    const delta = JSON.stringify(event.delta);
+    const data = `{"type":"response.output_text.delta","sequence_number":${sequence}${shared}${delta}}`;
+    return { sequence, text: encodeSse(sequence, data), terminal: false };
+  };
+  return (event) => {
+    if (event.type === 'response.output_text.delta') return encodeDelta(event);
+    const sequence = event.sequence_number;
+    return { sequence, text: encodeSse(sequence, JSON.stringify(event)), terminal: isTerminal(event) };
+  };
+}

@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { reins, startReins, temporaryFolder } from './reins-process.ts';
+
+const full = { REINS_DEMO_SPEED: 'full' };
+const escape = String.fromCodePoint(27);
+
+test('run answers on stdout without a colour code, ends with 0, and leaves nothing in the folder', async () => {
+  const cwd = temporaryFolder();
+  const { code, stdout, stderr } = await reins(['run', 'Say hello', '--model', 'demo', '--cwd', cwd], { env: full });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/\S.*\n$/s);
+  expect(stdout + stderr).not.toContain(escape);
+});
+
+test('a prompt that is piped in is the prompt', async () => {
+  const { code, stdout } = await reins(['run', '--json', '--model', 'demo'], { env: full, input: 'Say grüß Gött' });
+  expect(code).toBe(0);
+  expect(stdout).toContain('grüß Gött');
+});
+
+test('--json prints one event a line, the result last, nothing private', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'README.md'), 'A small project. It has two files. They are short.\n');
+  const { code, stdout } = await reins(['run', 'Summarise README.md', '--json', '--model', 'demo', '--cwd', cwd], {
+    env: full,
+  });
+  const events = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string; seq: number; data: object });
+  expect(code).toBe(0);
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+  expect(events.at(0)?.type).toBe('run-started');
+  expect(events.at(-1)?.type).toBe('run-result');
+  expect(events.flatMap(({ data }) => Object.keys(data)).filter((key) => key.startsWith('_'))).toEqual([]);
+});
+
+test('the first Ctrl-C cancels, says so, and the exit code is 130', async () => {
+  const run = startReins(['run', 'Count slowly to 500', '--model', 'demo', '--cwd', temporaryFolder()]);
+  await run.saw('1');
+  run.child.kill('SIGINT');
+  expect(await run.ended).toMatchObject({ code: 130, stderr: expect.stringContaining('Cancelling') });
+});
+
+test('a model that is not there fails with one sentence and no stack', async () => {
+  const { code, stderr } = await reins(['run', 'x', '--model', 'no-such-model', '--cwd', temporaryFolder()]);
+  expect([1, 2]).toContain(code);
+  expect(stderr).not.toMatch(/^\s+at /m);
+});
