@@ -188,7 +188,7 @@ function readLayer(path: string, readFile: (path: string) => string | null, requ
       `The settings file ${path} is not there; make it or leave --config and REINS_CONFIG out.`,
     );
   const value = source === null ? {} : parseJson(source, path);
-  check(value, (key) => (key === '' ? path : `'${key}' in ${path}`));
+  check(value, (key) => (key === null ? path : `'${key}' in ${path}`));
   return withPaths(layerShape.parse(value), dirname(path));
 }
 
@@ -209,12 +209,12 @@ function parseJson(source: string, path: string): unknown {
   }
 }
 
-function check(layer: unknown, nameOf: (key: string) => string): void {
+function check(layer: unknown, nameOf: (key: string | null) => string): void {
   const issue = settings.safeParse(layer).error?.issues[0];
   if (issue === undefined) return;
   if (issue.code !== 'unrecognized_keys')
     throw new ConfigurationError(
-      `${nameOf(issue.path.join('.'))} is wrong: ${issue.message.replace('Invalid input: ', '')}.`,
+      `${nameOf(issue.path.length === 0 ? null : issue.path.join('.'))} is wrong: ${issue.message.replace('Invalid input: ', '')}.`,
     );
   const unknown = [...issue.path, issue.keys[0] ?? ''].join('.');
   const known = issue.path.length === 0 ? groupNames : keysOf(issue.path);

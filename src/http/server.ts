@@ -1,4 +1,5 @@
 import type { Discovery } from '../protocol/uhp/discovery.ts';
+import type { KeyRecord } from '../stores/store.ts';
 import type { Services } from '../tasks/services.ts';
 import { createRouteServer, type HttpServer, type RouteServerOptions } from './route-server.ts';
 import { discoveryRoutes } from './routes/discovery.ts';
@@ -12,6 +13,8 @@ import { createSendStream } from './send-stream.ts';
 
 export interface HttpServerOptions {
   readonly services: Services;
+  /** The key that the operator set for this process; it lives no longer than the setting, so it is not in the store. */
+  readonly operatorKey: KeyRecord | null;
   readonly settings: RouteServerOptions['settings'] & {
     readonly keepAliveMs: number;
     readonly readerTimeoutMs: number;
@@ -20,7 +23,7 @@ export interface HttpServerOptions {
 }
 
 /** The whole HTTP face of Reins: every route of the protocol that this server has. */
-export function createHttpServer({ services, settings }: HttpServerOptions): HttpServer {
+export function createHttpServer({ services, operatorKey, settings }: HttpServerOptions): HttpServer {
   const { store, clock, random, logger } = services;
   const { keepAliveMs, readerTimeoutMs } = settings;
   const sendStream = createSendStream({ clock, logger, keepAliveMs, readerTimeoutMs });
@@ -33,5 +36,8 @@ export function createHttpServer({ services, settings }: HttpServerOptions): Htt
     ...responseRoutes(services, sendStream),
     ...sessionRoutes(services),
   ];
-  return createRouteServer(routes, { keys: store, clock, random, logger, settings });
+  const keys = {
+    keyByHash: async (hash: string) => (hash === operatorKey?.hash ? operatorKey : store.keyByHash(hash)),
+  };
+  return createRouteServer(routes, { keys, clock, random, logger, settings });
 }

@@ -22,6 +22,8 @@ import { reinsEventOf } from './uhp-reins.ts';
 import { uhpOutcomeOf, uhpUsageOf } from './uhp-status.ts';
 import { UhpWriter } from './uhp-writer.ts';
 
+export type { UhpResponse } from '../protocol/uhp/response.ts';
+
 export interface UhpViewOptions {
   readonly runId: RunId;
   readonly sessionId: SessionId;

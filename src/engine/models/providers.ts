@@ -1,4 +1,4 @@
-import type { Model, ModelTraits } from '../model.ts';
+import type { Model, ModelTraits, OpenedModel } from '../model.ts';
 import { withSentToolInput } from './openrouter-tool-input.ts';
 import { withEndMark } from './responses-end-mark.ts';
 
@@ -50,6 +50,10 @@ export const credentialHint: Readonly<Record<ProviderName, string>> = {
 
 export const traitsOf = (provider: ProviderName): ModelTraits =>
   provider === 'anthropic' ? { firstEventPromptly: true } : {};
+
+/** OpenAI keeps responses unless told not to; the log is ours. Its package then asks for sealed reasoning to send back. */
+export const providerOptionsOf = (provider: ProviderName): Pick<OpenedModel, 'providerOptions'> =>
+  provider === 'openai' || provider === 'azure' ? { providerOptions: { openai: { store: false } } } : {};
 
 /**
  * The provider clients of one configuration. Nothing is loaded before the first model of a provider is opened; each

@@ -243,6 +243,13 @@ describe.each<Anchor>(['descriptor', 'name'])('held by %s', (anchor) => {
     expectOutsideUntouched();
   });
 
+  test('B119, C1: a link that took the place of a folder is not entered', async () => {
+    await using place = await locate(workspace, '.', { anchor });
+    rmSync(join(workspace, 'src'), { recursive: true });
+    symlinkSync(outside, join(workspace, 'src'));
+    await expect(place.folder.enter('src')).rejects.toThrow();
+  });
+
   test('B119, C3: a FIFO that took the place of a file is refused without waiting for a writer', async () => {
     await using place = await locate(workspace, 'src/a.txt', { anchor });
     unlinkSync(join(workspace, 'src/a.txt'));
@@ -267,14 +274,14 @@ describe.each<Anchor>(['descriptor', 'name'])('held by %s', (anchor) => {
   });
 
   test('E-571: no sequence of paths and links ever leads out of the workspace', async () => {
-    const name = fc.constantFrom('..', '.', 'a', 'b', 'c', 'src', 'a.txt', 'outside', 'secret.txt', '', '../..');
-    const somePath = fc.array(name, { minLength: 1, maxLength: 6 }).map((names) => names.join('/'));
+    const name = fc.constantFrom('..', '.', 'a', 'b', 'src', 'outside', 'secret.txt');
+    const path = fc.array(name, { maxLength: 4 }).map((names) => names.join('/'));
     const target = fc.oneof(
-      somePath,
-      somePath.map((path) => `@base/${path}`),
+      path,
+      path.map((names) => `@base/${names}`),
     );
     const step = fc.oneof(
-      fc.record({ make: fc.constant('link'), at: somePath, target }),
+      fc.record({ make: fc.constant('link'), at: fc.constantFrom('a', 'b', 'src/a', 'src/b'), target }),
       fc.record({ make: fc.constant('file'), at: target, target }),
     );
     await fc.assert(
@@ -298,13 +305,14 @@ describe.each<Anchor>(['descriptor', 'name'])('held by %s', (anchor) => {
 });
 
 test('B119: while another process swaps a folder and a link, no call reads or writes outside', async () => {
-  const [x, y] = [join(workspace, 'x'), join(workspace, 'y')];
+  const [x, y, made] = [join(workspace, 'x'), join(workspace, 'y'), join(workspace, 'made')];
   const swaps = [
     () => rmSync(x, { force: true, recursive: true }),
     () => symlinkSync(outside, x),
     () => renameSync(x, y),
-    () => mkdirSync(x),
-    () => writeFileSync(join(x, 'secret.txt'), 'mine'),
+    () => mkdirSync(made, { recursive: true }),
+    () => writeFileSync(join(made, 'secret.txt'), 'mine'),
+    () => renameSync(made, x),
     () => renameSync(x, y),
     () => symlinkSync(outside, x),
     () => rmSync(y, { force: true, recursive: true }),

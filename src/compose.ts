@@ -1,0 +1,307 @@
+// The only file that knows every folder: it puts the parts together, in the order in which they depend on each other.
+
+import { acceptTask } from './tasks/accept-task.ts';
+import { createBackgroundRuns } from './tasks/background-runs.ts';
+import { createCatalogue, type Catalogue } from './engine/models/catalogue.ts';
+import { createDemoModel } from './engine/models/demo-model.ts';
+import { createFrameFeeds } from './tasks/frame-feeds.ts';
+import { createHttpServer } from './http/server.ts';
+import { createNativeAdapter } from './harnesses/native/native-adapter.ts';
+import { createOwnerKey } from './auth/keys.ts';
+import { createRegistry, type HarnessRegistry } from './harnesses/registry.ts';
+import { createRunLog } from './stores/run-log.ts';
+import type { CatalogueEntry } from './engine/models/catalogue-data.ts';
+import { createWorkspaces, fixedWorkspace, type Workspaces } from './files/workspaces.ts';
+import { defaultPolicies } from './engine/policies.ts';
+import { expireTasks } from './tasks/expire-tasks.ts';
+import { fileTools } from './engine/tools/file-tools.ts';
+import { harnessIds, type HarnessId } from './core/ids.ts';
+import { openDataFolder, type DataFolder } from './data-folder.ts';
+import { openSqlite } from './stores/sqlite/open-sqlite.ts';
+import { recoverRuns, startRecoveryScan } from './tasks/recover-runs.ts';
+import { silentLogger, type Logger } from './core/logger.ts';
+import { stderrLogger, systemClock, systemRandom } from './system.ts';
+import { ConfigurationError, StorageError } from './core/errors.ts';
+import type { Clock } from './core/clock.ts';
+import type { Config } from './config.ts';
+import type { HarnessStatus } from './harnesses/harness.ts';
+import type { RunEvent } from './core/run-event.ts';
+import type { RunResultData } from './core/outcome.ts';
+import type { Services } from './tasks/services.ts';
+import type { Store } from './stores/store.ts';
+
+/** The principal of the operator's key and of `reins run` (DESIGN 5). */
+const owner = 'owner';
+const expireEveryMs = 60_000;
+export const version = '0.1.0';
+
+export interface Parts {
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+}
+
+export interface Server {
+  /** Takes over what an earlier process left, then answers requests. */
+  listen(): Promise<{ readonly url: string }>;
+  /** Takes no new work, leaves running tasks to the next start, ends streams in order. Idempotent. */
+  close(): Promise<void>;
+  /** The key made at the first start, to be shown once; null when there is one already. */
+  readonly firstKey: string | null;
+}
+
+/** @throws ConfigurationError  A setting that cannot work, or a data folder in use. */
+export async function createServer(config: Config, parts: Parts = {}): Promise<Server> {
+  const { logger = stderrLogger, clock = systemClock } = parts;
+  const { host, port, dataDir, publicUrl, apiKey } = config.server;
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(openDataFolder(dataDir));
+  const store = stack.use(openSqlite(folder.databasePath));
+  const catalogue = stack.use(openCatalogue(config, clock));
+  const { template } = config.agent;
+  const workspaces = createWorkspaces({ dataDir, ...(template === null ? {} : { template }) });
+  const services = createServices({ config, store, workspaces, logger, clock, catalogue });
+  stack.defer(() => services.log.close());
+  await ensureHarness(services, config.harnesses.preferred);
+  const firstKey = apiKey === null ? await ensureKey(services, folder) : null;
+  const operatorKey = apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record;
+  const http = createHttpServer({
+    services,
+    operatorKey,
+    settings: {
+      maxBodyBytes: config.limits.maxBodyBytes,
+      keepAliveMs: 15_000,
+      readerTimeoutMs: 60_000,
+      implementation: { name: 'reins', version },
+      ...(publicUrl === null ? {} : { publicUrl }),
+    },
+  });
+  const rest = stack.move();
+  let closing: Promise<void> | null = null;
+  const upkeep: { stop(): Promise<void> }[] = [];
+  return {
+    firstKey,
+    async listen() {
+      await recoverRuns(services);
+      const url = await http.listen(host, port);
+      upkeep.push(startRecoveryScan(services), startExpiry(services));
+      return { url };
+    },
+    close() {
+      closing ??= (async () => {
+        await using _rest = rest;
+        await Promise.all(upkeep.map((each) => each.stop()));
+        const closed = http.close();
+        await services.runs.drain();
+        await services.log.close();
+        await closed;
+      })();
+      return closing;
+    },
+  };
+}
+
+export interface LocalRun {
+  /** The folder the agent works in: itself, no copy. */
+  readonly cwd: string;
+  readonly prompt: string;
+  readonly model: string | null;
+  /** A harness base; null = the preferred one. */
+  readonly harness: string | null;
+  /** Every event as it is committed. Must not throw. */
+  onEvents(events: readonly RunEvent[]): void;
+  /** Aborting cancels the run. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One task in a folder, without a server; its log lives as long as the call.
+ * @throws RequestError  The model or harness cannot serve.
+ */
+export async function createLocalRun(config: Config, run: LocalRun): Promise<RunResultData> {
+  await using stack = new AsyncDisposableStack();
+  const store = stack.use(openSqlite(':memory:'));
+  const clock = systemClock;
+  const catalogue = stack.use(openCatalogue(config, clock));
+  const workspaces = fixedWorkspace(run.cwd);
+  const services = createServices({ config, store, workspaces, logger: silentLogger, clock, catalogue });
+  stack.defer(() => services.log.close());
+  stack.defer(() => services.runs.drain());
+  const harnessId = await ensureHarness(services, run.harness ?? config.harnesses.preferred);
+  const { runId } = await acceptTask(services, {
+    principal: owner,
+    idempotency: null,
+    body: localTask({ prompt: run.prompt, model: run.model, harnessId }),
+  });
+  const cancel = () => services.runs.stop(runId, 'cancel');
+  run.signal.addEventListener('abort', cancel, { once: true });
+  if (run.signal.aborted) cancel();
+  for await (const events of services.log.follow(runId, { after: 0 })) {
+    run.onEvents(events);
+    const last = events.at(-1);
+    if (last?.type === 'run-result') return last.data;
+  }
+  throw new StorageError('The run was left before it ended.');
+}
+
+function localTask({ prompt, model, harnessId }: { prompt: string; model: string | null; harnessId: HarnessId }) {
+  return {
+    messages: [{ content: [{ type: 'text', text: prompt } as const] }],
+    inputItems: [{ role: 'user', content: prompt }],
+    instructions: null,
+    model,
+    harnessId,
+    previousResponseId: null,
+    store: true,
+    background: false,
+    maxOutputTokens: null,
+    maxStep: null,
+    timeoutSeconds: null,
+    metadata: {},
+    reinsEvents: false,
+    ignoredFields: [],
+  };
+}
+
+export interface DoctorReport {
+  readonly node: string;
+  readonly dataDir: string;
+  readonly harnesses: readonly { readonly base: string; readonly label: string; readonly status: HarnessStatus }[];
+}
+
+/** What is installed and which models answer. Calls no model, writes nothing. */
+export async function inspect(config: Config): Promise<DoctorReport> {
+  await using catalogue = openCatalogue(config, systemClock);
+  const registry = createHarnesses(config, { catalogue, logger: silentLogger, clock: systemClock });
+  const harnesses = await Promise.all(
+    registry.bases.flatMap((base) => {
+      const adapter = registry.adapter(base);
+      return adapter === undefined ? [] : [adapter.probe().then((status) => ({ base, label: adapter.label, status }))];
+    }),
+  );
+  return { node: process.version, dataDir: config.server.dataDir, harnesses };
+}
+
+function openCatalogue({ models, demo }: Config, clock: Clock): Catalogue {
+  const named = Object.entries(models.credentials).filter(([name]) => models.providers.some((known) => known === name));
+  return createCatalogue({
+    entries: models.catalogue.map(catalogueEntry),
+    providers: Object.fromEntries(named),
+    order: models.providers,
+    demo: createDemoModel({ clock, speed: demo.speed }),
+    ...(models.default === null ? {} : { defaultModel: models.default }),
+  });
+}
+
+/** An entry of the settings: what it does not say is unknown. */
+function catalogueEntry(entry: Config['models']['catalogue'][number]): CatalogueEntry {
+  const { id, label = id, providers, contextTokens = null, maxOutputTokens = null } = entry;
+  return { id, label, names: providers, contextTokens, maxOutputTokens, accepts: ['text/*'] };
+}
+
+function createHarnesses(
+  config: Config,
+  { catalogue, logger, clock }: { readonly catalogue: Catalogue; readonly logger: Logger; readonly clock: Clock },
+): HarnessRegistry {
+  const native = createNativeAdapter(
+    {
+      clock,
+      random: systemRandom,
+      logger,
+      policies: defaultPolicies,
+      tools: fileTools,
+      openModel: (ref) => catalogue.open(ref),
+    },
+    catalogue,
+  );
+  const adapters = [native];
+  const { preferred } = config.harnesses;
+  const bases = adapters.map(({ base }) => base);
+  if (!bases.includes(preferred))
+    throw new ConfigurationError(`'harnesses.preferred' names '${preferred}'; this server has: ${bases.join(', ')}.`);
+  return createRegistry(adapters.toSorted((a, b) => Number(b.base === preferred) - Number(a.base === preferred)));
+}
+
+function createServices(o: {
+  readonly config: Config;
+  readonly store: Store;
+  readonly workspaces: Workspaces;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly catalogue: Catalogue;
+}): Services {
+  const { config, store, workspaces, logger, clock } = o;
+  const log = createRunLog({ store, clock, logger });
+  const { limits, retention, agent } = config;
+  return {
+    store,
+    log,
+    workspaces,
+    logger,
+    clock,
+    random: systemRandom,
+    harnesses: createHarnesses(config, o),
+    runs: createBackgroundRuns(logger),
+    frames: createFrameFeeds(log),
+    owner: systemRandom.token(),
+    settings: {
+      timeoutSeconds: limits.timeoutSeconds,
+      maxTimeoutSeconds: limits.maxTimeoutSeconds,
+      maxResultChars: 12_000,
+      systemPrompt: agent.systemPrompt,
+      streamRetentionSeconds: retention.streamSeconds,
+      sessionRetentionSeconds: retention.sessionSeconds,
+    },
+  };
+}
+
+/** Each principal has a default harness (UD-34). */
+async function ensureHarness({ store, clock, random, harnesses }: Services, base: string): Promise<HarnessId> {
+  const existing = (await store.harnesses(owner))[0];
+  if (existing !== undefined) return existing.harnessId;
+  const adapter = harnesses.adapter(base);
+  if (adapter === undefined) throw new ConfigurationError(`There is no harness '${base}'; this server has: ${harnesses.bases.join(', ')}.`);
+  const harnessId = harnessIds.make(random.token());
+  await store.putHarness({
+    harnessId,
+    principal: owner,
+    name: adapter.label,
+    base,
+    defaultModel: null,
+    systemPrompt: null,
+    disabledTools: [],
+    maxStep: null,
+    timeoutSeconds: null,
+    createdAtMs: clock.now(),
+    deleted: false,
+  });
+  return harnessId;
+}
+
+/** The first start without a key of the operator's makes one (UD-70); later starts know only its hash. */
+async function ensureKey({ store, clock }: Services, folder: DataFolder): Promise<string | null> {
+  if ((await store.keys()).length > 0) return null;
+  const { key, record } = createOwnerKey(clock.now());
+  folder.writeKey(key);
+  await store.putKey(record);
+  return key;
+}
+
+function startExpiry(services: Services): { stop(): Promise<void> } {
+  let running: Promise<void> = Promise.resolve();
+  let cancel = () => {};
+  const arm = () => {
+    cancel = services.clock.timer(expireEveryMs, () => {
+      running = expireTasks(services).catch((cause: unknown) =>
+        services.logger.error('Retention failed.', {}, cause),
+      );
+      arm();
+    });
+  };
+  arm();
+  return {
+    async stop() {
+      cancel();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,124 @@
+// Which model a name means, who serves it, and the way to it (UD-84).
+//
+// C1. `ref.model` is the name that responses carry: the canonical id, or `<provider>/<name>` as asked for a model outside
+//     the catalogue. The provider's own name for it is found when the model is opened.
+// C2. Availability is computed from credentials, never asserted (U-143); `demo` needs none.
+
+import { catalogueEntries, type CatalogueEntry, type TokenPrices } from './catalogue-data.ts';
+import { ConfigurationError } from '../../core/errors.ts';
+import {
+  createProviders,
+  credentialHint,
+  hasCredential,
+  isProviderName,
+  providerNames,
+  traitsOf,
+} from './providers.ts';
+import { head } from '../../core/text.ts';
+import { providerOptionsOf, type ProviderName, type ProvidersSettings } from './providers.ts';
+import type { Model, OpenedModel } from '../model.ts';
+import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
+import type { ModelRef } from '../../core/outcome.ts';
+
+export interface CatalogueOptions {
+  /** Beside the built-in ones, or in place of those with the same id (`models.catalogue`). */
+  readonly entries?: readonly CatalogueEntry[];
+  readonly providers: ProvidersSettings;
+  /** Served when a task names no model. Absent: the first available one. */
+  readonly defaultModel?: string;
+  /** Providers to try first (`models.providers`); those left out follow in the order of `providerNames`. */
+  readonly order?: readonly ProviderName[];
+  readonly demo: Model;
+}
+
+export interface CatalogueModel extends OpenedModel {
+  /** Null = unknown. */
+  readonly contextTokens: number | null;
+  readonly dollarsPerMillionTokens?: TokenPrices;
+}
+
+export interface Catalogue extends AsyncDisposable {
+  readonly defaultModel: string;
+  list(): readonly ModelListing[];
+  /** @param requested  A canonical id, a provider's own name that the catalogue knows, or `<provider>/<name>`; null: the default. */
+  choose(requested: string | null): ModelChoice;
+  /** @throws ConfigurationError  The provider is unknown, or has no credential any more. */
+  open(ref: ModelRef): Promise<CatalogueModel>;
+}
+
+const demoListing: ModelListing = {
+  id: 'demo',
+  label: 'Demo (a script, no AI)',
+  available: true,
+  why: 'It is built in and needs no key.',
+};
+
+export function createCatalogue(options: CatalogueOptions): Catalogue {
+  const { providers: settings, demo } = options;
+  const entries = new Map([...catalogueEntries, ...(options.entries ?? [])].map((entry) => [entry.id, entry]));
+  const order = [...new Set([...(options.order ?? []), ...providerNames])];
+  const providers = createProviders(settings);
+  const usable = (provider: ProviderName) => hasCredential(provider, settings[provider]);
+  const serversOf = ({ names }: CatalogueEntry) => order.filter((provider) => names[provider] !== undefined);
+
+  function entryNamed(name: string): CatalogueEntry | undefined {
+    return entries.get(name) ?? [...entries.values()].find(({ names }) => Object.values(names).includes(name));
+  }
+
+  function chooseEntry(entry: CatalogueEntry): ModelChoice {
+    const servers = serversOf(entry);
+    const provider = servers.find(usable);
+    if (provider !== undefined) return { available: true, id: entry.id, ref: { provider, model: entry.id } };
+    return { available: false, id: entry.id, why: whyNot(servers) };
+  }
+
+  function choose(requested: string | null): ModelChoice {
+    const id = requested ?? defaultModel;
+    if (id === 'demo') return { available: true, id, ref: { provider: 'demo', model: 'demo' } };
+    const entry = entryNamed(id);
+    if (entry !== undefined) return chooseEntry(entry);
+    const provider = id.slice(0, Math.max(id.indexOf('/'), 0));
+    if (!isProviderName(provider) || id.length === provider.length + 1)
+      return { available: false, id, why: unknown(id) };
+    if (!usable(provider)) return { available: false, id, why: whyNot([provider]) };
+    return { available: true, id, ref: { provider, model: id } };
+  }
+
+  function list(): readonly ModelListing[] {
+    const listed = [...entries.values()].map((entry): ModelListing => {
+      const choice = chooseEntry(entry);
+      const why = choice.available ? `A credential for ${choice.ref.provider} is set.` : choice.why;
+      return { id: entry.id, label: entry.label, available: choice.available, why };
+    });
+    return [...listed, demoListing];
+  }
+
+  const defaultModel = options.defaultModel ?? list().find(({ available }) => available)?.id ?? 'demo';
+
+  async function open({ provider, model }: ModelRef): Promise<CatalogueModel> {
+    if (provider === 'demo') return { model: demo, traits: {}, maxOutputTokens: null, contextTokens: null };
+    if (!isProviderName(provider)) throw new ConfigurationError(`'${provider}' is no provider of models.`);
+    if (!usable(provider)) throw new ConfigurationError(whyNot([provider]));
+    const asked = model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
+    const entry = entryNamed(model) ?? entryNamed(asked);
+    const prices = entry?.dollarsPerMillionTokens;
+    return {
+      model: await providers.open(provider, entries.get(asked)?.names[provider] ?? asked),
+      traits: traitsOf(provider),
+      maxOutputTokens: entry?.maxOutputTokens ?? null,
+      contextTokens: entry?.contextTokens ?? null,
+      ...providerOptionsOf(provider),
+      ...(prices === undefined ? {} : { dollarsPerMillionTokens: prices }),
+    };
+  }
+
+  return { defaultModel, list, choose, open, [Symbol.asyncDispose]: () => providers[Symbol.asyncDispose]() };
+}
+
+const whyNot = (servers: readonly ProviderName[]): string =>
+  servers.length === 0
+    ? 'No provider is known to serve it.'
+    : `Set ${servers.map((provider) => credentialHint[provider]).join(' or ')} to use it.`;
+
+const unknown = (id: string): string =>
+  `No model is called '${head(id, 200)}'; name one of the list, or <provider>/<name> for any other.`;

@@ -1,0 +1,39 @@
+// The real clock, randomness and log of one process: the only place where they are made (E-011).
+
+import { randomBytes } from 'node:crypto';
+import type { Clock } from './core/clock.ts';
+import type { JsonObject } from './core/json.ts';
+import type { Logger } from './core/logger.ts';
+import type { Random } from './core/random.ts';
+
+/** `setTimeout` fires at once for anything longer (2^31 - 1 ms, 24 days). */
+const longestTimerMs = 2_147_483_647;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  timer(ms, callback) {
+    const handle = setTimeout(callback, Math.min(ms, longestTimerMs));
+    return () => clearTimeout(handle);
+  },
+};
+
+export const systemRandom: Random = {
+  fraction: () => Math.random(),
+  token: () => randomBytes(16).toString('hex'),
+};
+
+/** One JSON object a line on stderr. */
+export const stderrLogger: Logger = {
+  info: (message, facts) => writeLine('info', message, facts),
+  warn: (message, facts) => writeLine('warn', message, facts),
+  error: (message, facts, cause) => writeLine('error', message, { ...facts, ...describeCause(cause) }),
+};
+
+function writeLine(level: string, message: string, facts: JsonObject = {}): void {
+  process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, message, ...facts })}\n`);
+}
+
+function describeCause(cause: unknown): JsonObject {
+  if (cause === undefined) return {};
+  return { cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) };
+}
