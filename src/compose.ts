@@ -1,6 +1,5 @@
 // The only file that knows every folder: it puts the parts together, in the order in which they depend on each other.
 
-import { acceptTask } from './tasks/accept-task.ts';
 import { createBackgroundRuns } from './tasks/background-runs.ts';
 import { createCatalogue, type Catalogue } from './engine/models/catalogue.ts';
 import { createDemoModel } from './engine/models/demo-model.ts';
@@ -21,23 +20,23 @@ import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { recoverRuns, startRecoveryScan } from './tasks/recover-runs.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
 import { stderrLogger, systemClock, systemRandom } from './system.ts';
-import { ConfigurationError, StorageError } from './core/errors.ts';
+import { ConfigurationError } from './core/errors.ts';
 import type { Clock } from './core/clock.ts';
 import type { Config } from './config.ts';
-import type { HarnessStatus } from './harnesses/harness.ts';
-import type { RunEvent } from './core/run-event.ts';
-import type { RunResultData } from './core/outcome.ts';
+import type { HarnessAdapter, HarnessStatus } from './harnesses/harness.ts';
 import type { Services } from './tasks/services.ts';
 import type { Store } from './stores/store.ts';
 
 /** The principal of the operator's key and of `reins run` (DESIGN 5). */
-const owner = 'owner';
+export const owner = 'owner';
 const expireEveryMs = 60_000;
 export const version = '0.1.0';
 
 export interface Parts {
   readonly logger?: Logger;
   readonly clock?: Clock;
+  /** Harnesses beside the ones that ship with Reins. */
+  readonly adapters?: readonly HarnessAdapter[];
 }
 
 export interface Server {
@@ -51,7 +50,7 @@ export interface Server {
 
 /** @throws ConfigurationError  A setting that cannot work, or a data folder in use. */
 export async function createServer(config: Config, parts: Parts = {}): Promise<Server> {
-  const { logger = stderrLogger, clock = systemClock } = parts;
+  const { logger = stderrLogger, clock = systemClock, adapters = [] } = parts;
   const { host, port, dataDir, publicUrl, apiKey } = config.server;
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(openDataFolder(dataDir));
@@ -59,7 +58,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const catalogue = stack.use(openCatalogue(config, clock));
   const { template } = config.agent;
   const workspaces = createWorkspaces({ dataDir, ...(template === null ? {} : { template }) });
-  const services = createServices({ config, store, workspaces, logger, clock, catalogue });
+  const services = createServices({ config, store, workspaces, logger, clock, catalogue, adapters });
   stack.defer(() => services.log.close());
   await ensureHarness(services, config.harnesses.preferred);
   const firstKey = apiKey === null ? await ensureKey(services, folder) : null;
@@ -100,65 +99,27 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   };
 }
 
-export interface LocalRun {
-  /** The folder the agent works in: itself, no copy. */
-  readonly cwd: string;
-  readonly prompt: string;
-  readonly model: string | null;
-  /** A harness base; null = the preferred one. */
-  readonly harness: string | null;
-  /** Every event as it is committed. Must not throw. */
-  onEvents(events: readonly RunEvent[]): void;
-  /** Aborting cancels the run. */
-  readonly signal: AbortSignal;
+/** The parts of a process without a server: a log in memory, and the caller's folder as every session's workspace. */
+export interface Local extends AsyncDisposable {
+  readonly services: Services;
+  /** The configured harness of a base; null = the preferred one. @throws ConfigurationError  There is none. */
+  harness(base: string | null): Promise<HarnessId>;
 }
 
-/**
- * One task in a folder, without a server; its log lives as long as the call.
- * @throws RequestError  The model or harness cannot serve.
- */
-export async function createLocalRun(config: Config, run: LocalRun): Promise<RunResultData> {
+/** @throws ConfigurationError  `cwd` is no folder, or a setting cannot work. */
+export async function composeLocal(config: Config, cwd: string): Promise<Local> {
   await using stack = new AsyncDisposableStack();
   const store = stack.use(openSqlite(':memory:'));
-  const clock = systemClock;
-  const catalogue = stack.use(openCatalogue(config, clock));
-  const workspaces = fixedWorkspace(run.cwd);
-  const services = createServices({ config, store, workspaces, logger: silentLogger, clock, catalogue });
+  const catalogue = stack.use(openCatalogue(config, systemClock));
+  const parts = { config, store, catalogue, workspaces: fixedWorkspace(cwd), logger: silentLogger, clock: systemClock };
+  const services = createServices(parts);
   stack.defer(() => services.log.close());
   stack.defer(() => services.runs.drain());
-  const harnessId = await ensureHarness(services, run.harness ?? config.harnesses.preferred);
-  const { runId } = await acceptTask(services, {
-    principal: owner,
-    idempotency: null,
-    body: localTask({ prompt: run.prompt, model: run.model, harnessId }),
-  });
-  const cancel = () => services.runs.stop(runId, 'cancel');
-  run.signal.addEventListener('abort', cancel, { once: true });
-  if (run.signal.aborted) cancel();
-  for await (const events of services.log.follow(runId, { after: 0 })) {
-    run.onEvents(events);
-    const last = events.at(-1);
-    if (last?.type === 'run-result') return last.data;
-  }
-  throw new StorageError('The run was left before it ended.');
-}
-
-function localTask({ prompt, model, harnessId }: { prompt: string; model: string | null; harnessId: HarnessId }) {
+  const rest = stack.move();
   return {
-    messages: [{ content: [{ type: 'text', text: prompt } as const] }],
-    inputItems: [{ role: 'user', content: prompt }],
-    instructions: null,
-    model,
-    harnessId,
-    previousResponseId: null,
-    store: true,
-    background: false,
-    maxOutputTokens: null,
-    maxStep: null,
-    timeoutSeconds: null,
-    metadata: {},
-    reinsEvents: false,
-    ignoredFields: [],
+    services,
+    harness: (base) => ensureHarness(services, base ?? config.harnesses.preferred),
+    [Symbol.asyncDispose]: () => rest.disposeAsync(),
   };
 }
 
@@ -200,8 +161,14 @@ function catalogueEntry(entry: Config['models']['catalogue'][number]): Catalogue
 
 function createHarnesses(
   config: Config,
-  { catalogue, logger, clock }: { readonly catalogue: Catalogue; readonly logger: Logger; readonly clock: Clock },
+  o: {
+    readonly catalogue: Catalogue;
+    readonly logger: Logger;
+    readonly clock: Clock;
+    readonly adapters?: readonly HarnessAdapter[];
+  },
 ): HarnessRegistry {
+  const { catalogue, logger, clock } = o;
   const native = createNativeAdapter(
     {
       clock,
@@ -213,7 +180,7 @@ function createHarnesses(
     },
     catalogue,
   );
-  const adapters = [native];
+  const adapters = [native, ...(o.adapters ?? [])];
   const { preferred } = config.harnesses;
   const bases = adapters.map(({ base }) => base);
   if (!bases.includes(preferred))
@@ -228,6 +195,7 @@ function createServices(o: {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly catalogue: Catalogue;
+  readonly adapters?: readonly HarnessAdapter[];
 }): Services {
   const { config, store, workspaces, logger, clock } = o;
   const log = createRunLog({ store, clock, logger });
@@ -256,10 +224,11 @@ function createServices(o: {
 
 /** Each principal has a default harness (UD-34). */
 async function ensureHarness({ store, clock, random, harnesses }: Services, base: string): Promise<HarnessId> {
-  const existing = (await store.harnesses(owner))[0];
+  const existing = (await store.harnesses(owner)).find((record) => record.base === base);
   if (existing !== undefined) return existing.harnessId;
   const adapter = harnesses.adapter(base);
-  if (adapter === undefined) throw new ConfigurationError(`There is no harness '${base}'; this server has: ${harnesses.bases.join(', ')}.`);
+  if (adapter === undefined)
+    throw new ConfigurationError(`There is no harness '${base}'; this server has: ${harnesses.bases.join(', ')}.`);
   const harnessId = harnessIds.make(random.token());
   await store.putHarness({
     harnessId,
@@ -291,9 +260,7 @@ function startExpiry(services: Services): { stop(): Promise<void> } {
   let cancel = () => {};
   const arm = () => {
     cancel = services.clock.timer(expireEveryMs, () => {
-      running = expireTasks(services).catch((cause: unknown) =>
-        services.logger.error('Retention failed.', {}, cause),
-      );
+      running = expireTasks(services).catch((cause: unknown) => services.logger.error('Retention failed.', {}, cause));
       arm();
     });
   };

@@ -26,7 +26,10 @@ export function openDataFolder(path: string): DataFolder {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (cause) {
     lock.close();
-    throw new ConfigurationError(`Another server works on the data folder ${path}: stop it, or give this one its own with --data.`, { cause });
+    throw new ConfigurationError(
+      `Another server works on the data folder ${path}: stop it, or give this one its own with --data.`,
+      { cause },
+    );
   }
   return {
     databasePath: join(path, 'reins.db'),

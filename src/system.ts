@@ -1,6 +1,7 @@
 // The real clock, randomness and log of one process: the only place where they are made (E-011).
 
 import { randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
 import type { Clock } from './core/clock.ts';
 import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
@@ -35,5 +36,5 @@ function writeLine(level: string, message: string, facts: JsonObject = {}): void
 
 function describeCause(cause: unknown): JsonObject {
   if (cause === undefined) return {};
-  return { cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) };
+  return { cause: cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause) };
 }

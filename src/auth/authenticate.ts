@@ -3,6 +3,9 @@ import { hashKey, type Scope } from './keys.ts';
 import { RequestError } from '../core/errors.ts';
 import type { Store } from '../stores/store.ts';
 
+/** Where keys are looked up. */
+export type KeyStore = Pick<Store, 'keyByHash'>;
+
 /** Who calls, as the key says. */
 export interface Caller {
   readonly principal: string;
@@ -14,7 +17,7 @@ export interface Caller {
  * The caller behind an `Authorization` header. Looked up for each request, so that a revoked key fails at once (U-041).
  * @throws RequestError  401 `missing_credential` or `invalid_credential`; malformed, unknown and revoked are not told apart.
  */
-export async function authenticate(store: Pick<Store, 'keyByHash'>, header: string | undefined): Promise<Caller> {
+export async function authenticate(store: KeyStore, header: string | undefined): Promise<Caller> {
   if (header === undefined || header === '')
     throw unauthorized('missing_credential', 'This request carries no API key.');
   const key = /^bearer +([\x21-\x7e]+)$/i.exec(header)?.[1];

@@ -5,6 +5,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { keyIds } from '../core/ids.ts';
 import type { KeyRecord } from '../stores/store.ts';
 
+export type { KeyRecord } from '../stores/store.ts';
+
 /** What a key may do (UR-34). */
 export type Scope = 'read' | 'tasks' | 'manage' | 'admin';
 export const allScopes: readonly Scope[] = ['read', 'tasks', 'manage', 'admin'];

@@ -44,23 +44,26 @@ export const run: Verb = {
     const show = values.json === true ? jsonLines(terminal) : liveText(terminal);
     const signal = listenForStop();
     signal.addEventListener('abort', () => show.note('Cancelling; a second signal ends it at once.'), { once: true });
-    const { createLocalRun } = await import('../compose.ts');
-    const { harness = null, model = null } = values;
-    const result = await createLocalRun(config, { cwd, prompt, model, harness, signal, onEvents: show.events });
+    const { createAgent } = await import('../agent.ts');
+    const { harness, model } = values;
+    const named = { ...(harness === undefined ? {} : { harness }), ...(model === undefined ? {} : { model }) };
+    await using agent = createAgent({ config, cwd, ...named });
+    const stream = agent.runStream(prompt, { signal });
+    for await (const event of stream) show.event(event);
     show.end();
-    return exitCodeOf(result);
+    return exitCodeOf(await stream.result());
   },
 };
 
 interface Display {
-  readonly events: (events: readonly RunEvent[]) => void;
+  readonly event: (event: RunEvent) => void;
   readonly note: (text: string) => void;
   readonly end: () => void;
 }
 
 function jsonLines({ out, err }: Terminal): Display {
   return {
-    events: (events) => out.write(events.map((event) => `${JSON.stringify(publicEvent(event))}\n`).join('')),
+    event: (event) => out.write(`${JSON.stringify(publicEvent(event))}\n`),
     note: (text) => err.write(`${text}\n`),
     end: () => undefined,
   };
@@ -70,12 +73,10 @@ function liveText(terminal: Terminal): Display {
   const view = createTextView();
   const writer = createPieceWriter(terminal);
   return {
-    events(events) {
-      for (const event of events) {
-        // The answer starts over: on a line of its own, also where nobody sees the note that says so.
-        if (event.type === 'attempt-reset') writer.end();
-        for (const piece of view.push(event)) writer.write(piece);
-      }
+    event(event) {
+      // The answer starts over: on a line of its own, also where nobody sees the note that says so.
+      if (event.type === 'attempt-reset') writer.end();
+      for (const piece of view.push(event)) writer.write(piece);
     },
     note: writer.note,
     end: writer.end,

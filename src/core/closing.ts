@@ -17,7 +17,7 @@ export type Ending =
 /** Everything that still has to be written for the run to have ended. */
 export function closeRun(state: RunState, ending: Ending, nowMs: number): readonly EventDraft[] {
   const drafts: EventDraft[] = [];
-  if (state.open !== null) drafts.push(...closeStep(state, state.open, ending, nowMs));
+  if (state.open !== null) drafts.push(...closeStep(state, state.open, { ending, nowMs }));
   const position = { step: state.step, attempt: 0 };
   if (ending.status === 'completed' && ending.budget !== undefined && state.budget === null)
     drafts.push({ type: 'budget-reached', data: ending.budget, ...position });
@@ -26,7 +26,11 @@ export function closeRun(state: RunState, ending: Ending, nowMs: number): readon
   return [...drafts, { type: 'run-result', data: resultOf(closed, ending, nowMs), ...position }];
 }
 
-function closeStep(state: RunState, open: OpenStep, ending: Ending, nowMs: number): readonly EventDraft[] {
+function closeStep(
+  state: RunState,
+  open: OpenStep,
+  { ending, nowMs }: { readonly ending: Ending; readonly nowMs: number },
+): readonly EventDraft[] {
   const answers = open.calls.flatMap((entry) => closeCall(state, entry, ending));
   const closed = applyDrafts(state, answers, nowMs).open ?? open;
   return [...answers, finishStep(state, closed, nowMs)];
@@ -96,7 +100,8 @@ export function answerCall(
   const input = 'input' in progress ? progress.input : readableInput(call.arguments);
   const drafts: EventDraft[] = [];
   const named = { id: call.id, name: call.name, input, executionKey };
-  if (progress.at === 'written') drafts.push({ type: 'tool-call-start', data: { ...named, willRun: false }, ...position });
+  if (progress.at === 'written')
+    drafts.push({ type: 'tool-call-start', data: { ...named, willRun: false }, ...position });
   const toolAttempt = progress.at === 'dispatched' ? progress.toolAttempt : 0;
   const complete = { ...named, outcome: answer.outcome, toolAttempt, durationMs: 0, _raw: answer.content };
   drafts.push({ type: 'tool-call-complete', data: complete, ...position });

@@ -75,7 +75,16 @@ const limitReasons: ReadonlySet<StopReason | null> = new Set<StopReason | null>(
   'loop',
 ]);
 
-export type Verdict = 'ok' | 'truncated' | 'refused' | 'limited' | 'unfinished' | 'failed' | 'needs-input' | 'cancelled' | 'running';
+export type Verdict =
+  | 'ok'
+  | 'truncated'
+  | 'refused'
+  | 'limited'
+  | 'unfinished'
+  | 'failed'
+  | 'needs-input'
+  | 'cancelled'
+  | 'running';
 
 /** How a result is to be read: the predicates of E-060 as one word. */
 export function verdictOf(result: Pick<RunResultData, 'status' | 'stopReason'>): Verdict {

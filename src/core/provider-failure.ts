@@ -23,7 +23,8 @@ export type FailureClass = 'transient' | 'quota' | 'overflow' | 'authentication'
 
 const quota =
   /insufficient.?quota|billing|payment required|credit (balance|exhausted)|out of credits|spending limit|usage.?limit|account (is )?(inactive|suspended)|quota (is )?(exceeded|exhausted)/i;
-const overflow = /prompt is too long|context.?(window|length)|maximum context|too many (input )?tokens|input is too long/i;
+const overflow =
+  /prompt is too long|context.?(window|length)|maximum context|too many (input )?tokens|input is too long/i;
 const transientTypes =
   /overloaded|rate.?limit|server.?error|internal.?error|api_error|unavailable|timeout|timed.?out|resource.?exhausted|deadline/i;
 const transientCodes =

@@ -143,15 +143,7 @@ export interface PendingTool {
   readonly executionKey: string;
   readonly call: { readonly id: string; readonly name: string; readonly input: JsonValue };
   readonly argsDigest: string;
-  readonly status:
-    | 'pending'
-    | 'approved'
-    | 'denied'
-    | 'answered'
-    | 'expired'
-    | 'cancelled'
-    | 'uncertain'
-    | 'resolved';
+  readonly status: 'pending' | 'approved' | 'denied' | 'answered' | 'expired' | 'cancelled' | 'uncertain' | 'resolved';
   readonly requestedAtMs: number;
   readonly expiresAtMs: number | null;
 }
@@ -314,7 +306,9 @@ export interface EventBase extends EventPosition {
 }
 
 /** A stored fact. */
-export type RunEvent = { [T in RunEventType]: EventBase & { readonly type: T; readonly data: EventData[T] } }[RunEventType];
+export type RunEvent = {
+  [T in RunEventType]: EventBase & { readonly type: T; readonly data: EventData[T] };
+}[RunEventType];
 /** A fact before the log has taken it in: what a harness yields. */
 export type EventDraft = {
   [T in RunEventType]: EventPosition & { readonly type: T; readonly data: EventData[T] };

@@ -26,7 +26,12 @@ import type {
 export type CallProgress =
   | { readonly at: 'written' }
   | { readonly at: 'started'; readonly input: JsonValue; readonly willRun: boolean }
-  | { readonly at: 'dispatched'; readonly input: JsonValue; readonly toolAttempt: number; readonly replay: ReplayPolicy }
+  | {
+      readonly at: 'dispatched';
+      readonly input: JsonValue;
+      readonly toolAttempt: number;
+      readonly replay: ReplayPolicy;
+    }
   | { readonly at: 'returned'; readonly input: JsonValue; readonly outcome: ToolOutcome; readonly raw: JsonValue }
   | { readonly at: 'answered'; readonly outcome: ToolOutcome };
 

@@ -74,7 +74,28 @@ export function extendTranscript(transcript: Transcript, event: RunEvent): Trans
       return { ...transcript, answers: [...transcript.answers, event.data] };
     case 'step-finished':
       return closeStep(transcript);
+    case 'text-delta':
+    case 'thinking-delta':
+    case 'tool-call-delta':
+    case 'waiting':
+    case 'attempt-reset':
+    case 'model-switched':
+    case 'tool-call-start':
+    case 'tool-dispatched':
+    case 'tool-call-complete':
+    case 'todos-updated':
+    case 'file-changed':
+    case 'approval-required':
+    case 'recovery-required':
+    case 'approval-decided':
+    case 'compacted':
+    case 'budget-reached':
+    case 'gap':
+    case 'error':
+    case 'run-result':
+      return transcript;
     default:
+      event satisfies never;
       return transcript;
   }
 }
@@ -99,7 +120,9 @@ function assistantPart(transcript: Transcript, calls: readonly ToolCall[], part:
 }
 
 function closeStep(transcript: Transcript): Transcript {
-  const ordered = transcript.calls.flatMap(({ id }) => transcript.answers.find((answer) => answer.toolCallId === id) ?? []);
+  const ordered = transcript.calls.flatMap(
+    ({ id }) => transcript.answers.find((answer) => answer.toolCallId === id) ?? [],
+  );
   const results: Message[] = ordered.length === 0 ? [] : [{ role: 'tool', answers: ordered }];
   return {
     ...emptyTranscript,

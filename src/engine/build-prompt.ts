@@ -61,7 +61,13 @@ function assistantContent(part: AssistantPart): AssistantMessage['content'] {
       const { id, name, arguments: text } = part.call;
       const input = readableInput(text);
       return [
-        { type: 'tool-call', toolCallId: id, toolName: name, input: typeof input === 'object' ? input : {}, ...options },
+        {
+          type: 'tool-call',
+          toolCallId: id,
+          toolName: name,
+          input: typeof input === 'object' ? input : {},
+          ...options,
+        },
       ];
     }
   }
@@ -81,6 +87,8 @@ function resultFor(
 /** What a provider gave for itself, given back as it was. */
 function providerOptions(provider: JsonObject | undefined): { providerOptions?: Record<string, JsonObject> } {
   if (provider === undefined) return {};
-  const entries = Object.entries(provider).filter((entry): entry is [string, JsonObject] => typeof entry[1] === 'object');
+  const entries = Object.entries(provider).filter(
+    (entry): entry is [string, JsonObject] => typeof entry[1] === 'object',
+  );
   return { providerOptions: Object.fromEntries(entries) };
 }

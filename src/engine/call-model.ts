@@ -82,7 +82,7 @@ async function pump(call: ModelCall, attempt: AbortController, box: Mailbox<Arri
   try {
     const stream = await openStream(opened.model.doStream({ ...call.request, abortSignal: attempt.signal }), attempt);
     for await (const part of stream) {
-      watch.touch();
+      if (isProgress(part)) watch.touch();
       const room = box.put({ kind: 'part', part });
       if (room !== undefined) await room;
     }
@@ -92,6 +92,11 @@ async function pump(call: ModelCall, attempt: AbortController, box: Mailbox<Arri
     watch.stop();
     void box.put({ kind: 'end' });
   }
+}
+
+/** A ping proves a connection, not progress (E-302); `stream-start` is the client's own and comes before any answer. */
+function isProgress({ type }: LanguageModelV4StreamPart): boolean {
+  return type !== 'ping' && type !== 'stream-start';
 }
 
 /** The stream once it opens; given up, and cancelled when it comes late, if the attempt aborts first (M1, M2). */

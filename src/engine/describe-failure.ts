@@ -53,7 +53,9 @@ function errorInfo(
   { thrown, model }: { readonly thrown: unknown; readonly model: ModelRef },
 ): ErrorInfo {
   const ours =
-    thrown instanceof CallTimeoutError || thrown instanceof IncompleteStreamError || thrown instanceof MalformedReplyError;
+    thrown instanceof CallTimeoutError ||
+    thrown instanceof IncompleteStreamError ||
+    thrown instanceof MalformedReplyError;
   return {
     type: ours ? thrown.type : typeOfClass[failureClass],
     message: ours ? thrown.message : `The model provider ${sentenceOfClass[failureClass]}${said(facts)}.`,
@@ -76,7 +78,9 @@ function factsOf(error: unknown): FailureFacts {
   const inner = isJsonObject(body['error']) ? body['error'] : body;
   const status = numberIn(fields, 'statusCode') ?? numberIn(fields, 'status');
   const providerType = textIn(inner, 'type') ?? textIn(inner, 'code') ?? textIn(fields, 'code');
-  const message = [textIn(inner, 'message'), textIn(fields, 'message'), textIn(inner, 'code')].filter(Boolean).join(' ');
+  const message = [textIn(inner, 'message'), textIn(fields, 'message'), textIn(inner, 'code')]
+    .filter(Boolean)
+    .join(' ');
   const shouldRetry = headersOf(fields)['x-should-retry'];
   return {
     message: typeof error === 'string' ? error : message,
@@ -101,7 +105,7 @@ function retryAfterOf(error: unknown): number | null {
 function fieldsOf(error: unknown): JsonObject {
   if (error instanceof Error) {
     const known = { name: error.name, message: error.message };
-    const own = toJsonValue({ ...error });
+    const own = toJsonValue(Object.fromEntries(Object.entries(error)));
     return isJsonObject(own) ? { ...own, ...known } : known;
   }
   const value = toJsonValue(error);

@@ -77,7 +77,12 @@ function keepUsage(state: RunState, failure: ModelFailure): RunState {
 /** The attempt is given up and another will follow; committed before the wait (E-208). */
 export function resetAttempt(
   state: RunState,
-  why: { readonly reason: ResetReason; readonly retryInMs: number; readonly error?: ErrorInfo; readonly usage?: Usage | null },
+  why: {
+    readonly reason: ResetReason;
+    readonly retryInMs: number;
+    readonly error?: ErrorInfo;
+    readonly usage?: Usage | null;
+  },
 ): EventDraft {
   const attempt = state.open?.attempt ?? 1;
   const data = {

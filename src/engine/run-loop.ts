@@ -195,7 +195,12 @@ async function* performModelCall(
   // The state as it is after the attempt's own events: whether anything was shown decides what a reset says.
   const after = context.current();
   if (outcome.type === 'reply') return yield acceptReply(after, outcome.reply, nowMs);
-  parts.logger.warn('A model call failed.', { runId: after.runId, step: after.step, attempt, ...outcome.failure.error });
+  parts.logger.warn('A model call failed.', {
+    runId: after.runId,
+    step: after.step,
+    attempt,
+    ...outcome.failure.error,
+  });
   const env = { nowMs, fraction: parts.random.fraction(), retry: parts.policies.retry };
   yield reactToFailure(after, outcome.failure, env);
 }

@@ -55,7 +55,8 @@ export async function* runTools(state: RunState, run: ToolRun): AsyncGenerator<r
   while (runnable.length + running.size > 0) {
     const starting = run.signal.aborted ? [] : runnable.splice(0, width - running.size);
     if (starting.length === 0 && running.size === 0) return;
-    if (starting.length > 0) yield starting.flatMap(({ entry, prepared: call }) => intents(state, entry, { call, run }));
+    if (starting.length > 0)
+      yield starting.flatMap(({ entry, prepared: call }) => intents(state, entry, { call, run }));
     for (const { entry, prepared: call } of starting)
       running.set(call.call.id, executeCall(state, { prepared: call, toolAttempt: nextAttempt(entry) }, run));
     const finished = await Promise.race(running.values());
@@ -118,7 +119,9 @@ async function executeCall(
     const returned = Promise.resolve().then(() => tool.run(input, context));
     const output = await Promise.race([settled(returned), abandoned(handler.signal, run)]);
     const outcome = timedOut ? 'timeout' : run.signal.aborted ? 'cancelled' : output.isError ? 'error' : 'ok';
-    const explained = timedOut ? withNote(output, 'The tool was stopped at its time limit; it may have partly run.') : output;
+    const explained = timedOut
+      ? withNote(output, 'The tool was stopped at its time limit; it may have partly run.')
+      : output;
     return { prepared, toolAttempt, outcome, output: explained, durationMs: run.clock.now() - startedAtMs };
   } finally {
     cancelTimer();
@@ -154,9 +157,11 @@ function completion(state: RunState, finished: Finished): readonly EventDraft[] 
   const position = positionOf(state);
   const executionKey = executionKeyOf(state.runId, position.step, call.id);
   const _raw = toWellFormed(output.content);
-  const files = (output.files ?? []).map(
-    (data): EventDraft => ({ type: 'file-changed', data: { ...data, executionKey }, ...position }),
-  );
+  const files = (output.files ?? []).map((data): EventDraft => ({
+    type: 'file-changed',
+    data: { ...data, executionKey },
+    ...position,
+  }));
   return [
     ...files,
     {

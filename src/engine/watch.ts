@@ -60,7 +60,9 @@ export function startWatch(options: {
 
   arm('call', limits.callMs, () => {
     stop();
-    options.onExpired(new CallTimeoutError(`The model call took longer than ${Math.round(limits.callMs / 1000)} seconds.`));
+    options.onExpired(
+      new CallTimeoutError(`The model call took longer than ${Math.round(limits.callMs / 1000)} seconds.`),
+    );
   });
   watchIdle();
   watchSilence(lastChunkMs, null);

@@ -56,7 +56,7 @@ test('UD-88: a workspace begins as a copy of the template, and nothing written t
 
 test('UD-88: .git, node_modules, the data folder and what is no file are left out of the copy', async () => {
   for (const name of ['.git', 'node_modules', 'src/node_modules']) mkdirSync(join(template, name));
-  execFileSync('mkfifo', [join(template, 'pipe')]);
+  execFileSync('/usr/bin/env', ['mkfifo', join(template, 'pipe')]);
   const inTemplate = join(template, '.reins');
   const path = await createWorkspaces({ dataDir: inTemplate, template }).ensure(session);
   expect(readdirSync(path)).toEqual(['src']);

@@ -2,13 +2,10 @@
 // where its route says so, however it was spelled.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { authenticate, requireScope } from '../auth/authenticate.ts';
+import { authenticate, requireScope, type KeyStore } from '../auth/authenticate.ts';
 import { RequestError } from '../core/errors.ts';
 import { negotiateVersion } from '../protocol/uhp/versions.ts';
-import type { Store } from '../stores/store.ts';
 import type { Route, Verb } from './route.ts';
-
-export type KeyStore = Pick<Store, 'keyByHash'>;
 
 /** Version, credential, route, method, scope. @throws RequestError  The first that fails. */
 export async function admit(keys: KeyStore, request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -9,11 +9,12 @@
 
 import { METHODS, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
+import type { KeyStore } from '../auth/authenticate.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Random } from '../core/random.ts';
 import { defaultVersion } from '../protocol/uhp/versions.ts';
-import { admit, identify, isOpenPath, verbOf, type KeyStore } from './admission.ts';
+import { admit, identify, isOpenPath, verbOf } from './admission.ts';
 import { answerBadHttp, sendError } from './error-mapping.ts';
 import { addJsonBody } from './json-body.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';

@@ -1,5 +1,5 @@
+import type { KeyRecord } from '../auth/keys.ts';
 import type { Discovery } from '../protocol/uhp/discovery.ts';
-import type { KeyRecord } from '../stores/store.ts';
 import type { Services } from '../tasks/services.ts';
 import { createRouteServer, type HttpServer, type RouteServerOptions } from './route-server.ts';
 import { discoveryRoutes } from './routes/discovery.ts';

@@ -1,5 +1,6 @@
-// The text of one stored row: consecutive events of one run as compact JSON. What the row already tells (run, session, seq)
+// The text of one stored row: events of one run, in order, as compact JSON. What the row already tells (run, session, seq)
 // and field names are left out: most rows hold one short delta, and names would be two thirds of it.
+// A number between two events is a hole of so many, left by retention (E-845).
 
 import { StorageError } from '../core/errors.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
@@ -27,8 +28,19 @@ export interface StoredRow {
   readonly body: string;
 }
 
-export function encodeEvents(events: readonly UnnumberedEvent[]): string {
-  return JSON.stringify(events.map(toStored));
+/** Events that have no number yet, or numbered ones with holes, the first place being `firstSeq`. */
+export function encodeEvents(events: readonly UnnumberedEvent[]): string;
+export function encodeEvents(events: readonly RunEvent[], firstSeq: number): string;
+export function encodeEvents(events: readonly (UnnumberedEvent | RunEvent)[], firstSeq?: number): string {
+  if (firstSeq === undefined) return JSON.stringify(events.map(toStored));
+  let next = firstSeq;
+  return JSON.stringify(
+    events.flatMap((event) => {
+      const hole = 'seq' in event ? event.seq - next : 0;
+      next += hole + 1;
+      return hole === 0 ? [toStored(event)] : [hole, toStored(event)];
+    }),
+  );
 }
 
 function toStored(event: UnnumberedEvent): StoredEvent {
@@ -40,22 +52,26 @@ function toStored(event: UnnumberedEvent): StoredEvent {
 
 /** @throws StorageError  The row is damaged: it is reported, never guessed at (E-804). */
 export function decodeEvents(row: StoredRow): RunEvent[] {
-  return parseBody(row).map((stored, index) => {
-    const [type, at, leg, step, attempt, data, block, agentPath] = stored;
-    const position = { step, attempt, ...(typeof block === 'number' && { block }), ...(agentPath && { agentPath }) };
-    // The pair was written by `toStored` from one event; types of a newer version pass through unseen (E-005).
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const draft = { type, data, ...position } as EventDraft;
-    const { runId, sessionId } = row;
-    return numberEvent(stampEvent(draft, { runId, sessionId, at, leg }), row.firstSeq + index);
-  });
+  const items = parseJson(row);
+  if (!Array.isArray(items)) throw damaged(row);
+  const events: RunEvent[] = [];
+  let seq = row.firstSeq;
+  for (const item of items) {
+    if (typeof item === 'number') seq += item;
+    else if (isStored(item)) events.push(fromStored(item, row, seq++));
+    else throw damaged(row);
+  }
+  if (seq > row.lastSeq + 1) throw damaged(row);
+  return events;
 }
 
-function parseBody(row: StoredRow): readonly StoredEvent[] {
-  const parsed = parseJson(row);
-  const count = row.lastSeq - row.firstSeq + 1;
-  if (!Array.isArray(parsed) || parsed.length !== count || !parsed.every(isStored)) throw damaged(row);
-  return parsed;
+function fromStored(stored: StoredEvent, { runId, sessionId }: StoredRow, seq: number): RunEvent {
+  const [type, at, leg, step, attempt, data, block, agentPath] = stored;
+  const position = { step, attempt, ...(typeof block === 'number' && { block }), ...(agentPath && { agentPath }) };
+  // The pair was written by `toStored` from one event; types of a newer version pass through unseen (E-005).
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const draft = { type, data, ...position } as EventDraft;
+  return numberEvent(stampEvent(draft, { runId, sessionId, at, leg }), seq);
 }
 
 function parseJson(row: StoredRow): unknown {

@@ -42,10 +42,7 @@ export interface RunLog {
    * While it waits only the signal ends it: `return()` takes effect when the next batch is there.
    * @throws StorageError  The events cannot be read.
    */
-  follow(
-    runId: RunId,
-    options: { readonly after: number; readonly signal?: AbortSignal },
-  ): AsyncIterable<readonly RunEvent[]>;
+  follow(runId: RunId, options: FollowOptions): AsyncIterable<readonly RunEvent[]>;
   /** All events so far, in order; does not wait for more. */
   readAll(runId: RunId): AsyncIterable<readonly RunEvent[]>;
   /** Position of the last stored event of a run that has a writer here. */

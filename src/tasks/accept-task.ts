@@ -122,7 +122,8 @@ async function findPrevious(
 ): Promise<{ session: SessionRecord; previousRunId: RunId }> {
   const id = runIds.parse(name);
   const run = id === undefined ? null : await store.run(id);
-  if (run === null || run.deleted || run.principal !== principal) throw new NotFoundError('response', 'previous_response_id');
+  if (run === null || run.deleted || run.principal !== principal)
+    throw new NotFoundError('response', 'previous_response_id');
   const session = await store.session(run.sessionId);
   if (session === null) throw new NotFoundError('response', 'previous_response_id');
   if (session.expiredAtMs !== null) throw sessionExpired();

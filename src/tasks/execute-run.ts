@@ -43,7 +43,8 @@ export async function executeRun(services: Services, execution: Execution): Prom
     if (ended || stopOf(execution.signal) === 'shutdown') return;
     await endByHost(host, unfinished(execution.signal));
   } catch (cause) {
-    if (cause instanceof LeaseLostError) return services.logger.warn('Another owner has this run.', { runId: run.runId });
+    if (cause instanceof LeaseLostError)
+      return services.logger.warn('Another owner has this run.', { runId: run.runId });
     services.logger.error('A run failed in its host.', { runId: run.runId }, cause);
     await endByHost(host, failed('HarnessError', 'The agent met an unexpected fault and was stopped.'));
   } finally {
@@ -107,7 +108,10 @@ async function runTurn(host: Host, state: RunState): Promise<boolean> {
   });
   const events = openTurn(session, state, execution);
   if (events === null) {
-    await endByHost(host, failed('AgentUnavailableError', 'The server stopped while this task ran, and its agent cannot go on.'));
+    await endByHost(
+      host,
+      failed('AgentUnavailableError', 'The server stopped while this task ran, and its agent cannot go on.'),
+    );
     return true;
   }
   return pumpTurn(host, events[Symbol.asyncIterator]());
@@ -129,12 +133,19 @@ async function pumpTurn(host: Host, groups: AsyncIterator<readonly EventDraft[]>
   } finally {
     patience.stop();
     // A harness that hangs cannot be waited for; its late events are thrown away with its iterator (X4).
-    groups.return?.().then(undefined, (cause: unknown) => host.services.logger.warn('A harness failed to stop.', { cause: String(cause) }));
+    groups
+      .return?.()
+      .then(undefined, (cause: unknown) =>
+        host.services.logger.warn('A harness failed to stop.', { cause: String(cause) }),
+      );
   }
 }
 
 /** Writes one group. True: it held the run's end, and the run has ended. */
-async function writeGroup({ writer, view }: Pick<Desk, 'writer' | 'view'>, drafts: readonly EventDraft[]): Promise<boolean> {
+async function writeGroup(
+  { writer, view }: Pick<Desk, 'writer' | 'view'>,
+  drafts: readonly EventDraft[],
+): Promise<boolean> {
   const end = drafts.findIndex(({ type }) => type === 'run-result');
   const kept = end === -1 ? drafts : drafts.slice(0, end + 1);
   for (const draft of kept) view.push(draft);

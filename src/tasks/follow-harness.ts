@@ -19,7 +19,11 @@ type Follower = { readonly held: RunEvent[] } | { readonly fold: Fold };
 /** Encoded frames, all that are there in each text. Ends when the signal aborts or the reader is too far behind. */
 export async function* followHarness(
   services: Services,
-  { principal, harnessId, signal }: { readonly principal: string; readonly harnessId: string; readonly signal: AbortSignal },
+  {
+    principal,
+    harnessId,
+    signal,
+  }: { readonly principal: string; readonly harnessId: string; readonly signal: AbortSignal },
 ): AsyncGenerator<string> {
   const { record } = await readHarness(services, principal, harnessId);
   const followers = new Map<RunId, Follower>();
@@ -38,7 +42,8 @@ export async function* followHarness(
   signal.addEventListener('abort', outbox.close);
   try {
     for (const run of await services.store.unfinishedRuns())
-      if (run.harnessId === record.harnessId && !followers.has(run.runId)) await join(services, run.runId, { followers, receive });
+      if (run.harnessId === record.harnessId && !followers.has(run.runId))
+        await join(services, run.runId, { followers, receive });
     for (let text = await outbox.take(); text !== ''; text = await outbox.take()) yield text;
   } finally {
     signal.removeEventListener('abort', outbox.close);

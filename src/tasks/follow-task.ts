@@ -48,8 +48,7 @@ async function lastFrame({ log }: Services, source: FrameSource): Promise<{ last
   const fold = createUhpFrames(source);
   let [last, ended] = [-1, false];
   for await (const events of log.readAll(source.runId))
-    for (const event of events)
-      for (const frame of fold.push(event)) [last, ended] = [frame.sequence, frame.terminal];
+    for (const event of events) for (const frame of fold.push(event)) [last, ended] = [frame.sequence, frame.terminal];
   return { last, ended };
 }
 

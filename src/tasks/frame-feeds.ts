@@ -27,7 +27,10 @@ export interface FrameFeeds {
    * Frames with a number above `after`, all that are there in each batch; ends after the terminal one, or when `signal`
    * aborts. An observer: leaving never stops the task.
    */
-  follow(source: FrameSource, options: { readonly after: number; readonly signal: AbortSignal }): AsyncIterable<FrameBatch>;
+  follow(
+    source: FrameSource,
+    options: { readonly after: number; readonly signal: AbortSignal },
+  ): AsyncIterable<FrameBatch>;
   /** Feeds that are held now: none without readers. */
   readonly size: number;
 }

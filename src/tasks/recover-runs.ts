@@ -47,7 +47,7 @@ function endingAtOnce({ control }: RunRecord, takeovers: number): Ending | null 
   if (control === 'cancel') return { status: 'cancelled' };
   if (takeovers <= maxTakeovers) return null;
   const message = 'The server stopped too often while this task ran; it was given up.';
-  return { status: 'failed', error: { type: 'RecoveryExhaustedError', message, retryable: false } };
+  return { status: 'failed', error: { type: 'AgentUnavailableError', message, retryable: false } };
 }
 
 /** Scans each second until `stop`, which waits for a scan under way. */

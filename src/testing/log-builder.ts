@@ -112,12 +112,18 @@ export function createLogBuilder(from: readonly RunEvent[] = []): LogBuilder {
       add({ type: 'run-started', step: 0, attempt: 0, data: { leg: 1, cause: 'submit', input, task, model, limits } });
     },
     step: (script) => writeStep(script, state, add),
-    end: (ending) => writeEnd(ending, events, add, () => state),
+    end: (ending) => writeEnd(ending, { events, add, state: () => state }),
     cut: (count) => createLogBuilder(events.slice(0, lastCommit(events, count))),
   };
 }
 
 type Add = (draft: EventDraft) => void;
+
+interface Log {
+  readonly events: readonly RunEvent[];
+  readonly add: Add;
+  readonly state: () => RunState;
+}
 
 function writeStep(script: StepScript, state: RunState, add: Add): void {
   const step = state.step + 1;
@@ -213,7 +219,7 @@ function closeCall(call: CallScript, { step, attempt, add }: Place & { readonly 
   add({ step, attempt, type: 'tool-result', data: { toolCallId: id, name: 'tool', content, isError } });
 }
 
-function writeEnd(ending: Ending, events: readonly RunEvent[], add: Add, state: () => RunState): void {
+function writeEnd(ending: Ending, { events, add, state }: Log): void {
   if (ending.budget !== undefined) {
     const data = { budget: ending.budget, limit: 1, used: 1, then: 'stop' } as const;
     add({ step: state().step, attempt: 0, type: 'budget-reached', data });

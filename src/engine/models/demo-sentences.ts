@@ -31,8 +31,12 @@ export function sentencesOf(text: string): readonly string[] {
 function proseParagraphs(text: string): readonly string[] {
   const paragraphs: string[][] = [[]];
   let closing: string | null = null;
+  let quoting = false;
   for (const line of text.split(/\r\n|\r|\n/)) {
     const mark = fence.exec(line)?.[1] ?? null;
+    const quoted = /^\s*>/.test(line);
+    if (quoted !== quoting) paragraphs.push([]);
+    quoting = quoted;
     if (closing !== null || mark !== null) {
       // Inside a fence only the same mark ends it.
       closing = closing === null ? mark : mark === closing ? null : closing;
@@ -60,13 +64,15 @@ const wordsOf = (text: string): Set<string> => new Set(text.toLowerCase().match(
 
 /** What the text says `phrase` is, where some beginning of the phrase stands before "is", ":" or "="; else null. */
 export function definitionIn(text: string, phrase: string): string | null {
-  const words = phrase.trim().split(/\s+/, 12);
+  const words = phrase.split(/\s+/, 13).filter((word) => word !== '');
   for (let length = words.length; length > 0; length--) {
     const name = words
       .slice(0, length)
       .map((word) => RegExp.escape(word))
       .join('\\s+');
-    const said = new RegExp(`(?<![\\p{L}\\p{N}])${name}(?:\\s+is|\\s*[:=])\\s+(\\S.*)`, 'iu').exec(text)?.[1];
+    const said = new RegExp(`(?<![\\p{L}\\p{N}])${name}(?:\\s+is|\\s*[:=])\\s+(\\S.*)`, 'iu').exec(
+      text.slice(0, longestRead),
+    )?.[1];
     if (said !== undefined) return said.split(/[.!?](?=\s|$)/, 1)[0]?.trim() ?? null;
   }
   return null;

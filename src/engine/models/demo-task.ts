@@ -54,7 +54,7 @@ function summarise(text: string): DemoTask | null {
 
 function bulletCount(word: string): number {
   const named = numberWords.indexOf(word.toLowerCase()) + 1;
-  const wanted = named > 0 ? named : /^\d{1,4}$/.test(word) ? Number(word) : 3;
+  const wanted = named > 0 ? named : /^\d+$/.test(word) ? Number(word) : 3;
   return Math.min(Math.max(wanted, 1), mostBullets);
 }
 

@@ -14,6 +14,8 @@ interface SentCall {
   /** Null: the provider gave none, the package made one up. */
   readonly id: string | null;
   text: string;
+  /** A piece of it was passed on; the package makes up whole inputs only. */
+  shown: boolean;
   complete: boolean;
 }
 
@@ -21,13 +23,15 @@ const chunk = z.object({
   choices: z.array(
     z.object({
       delta: z.object({
-        tool_calls: z.array(
-          z.object({
-            index: z.number().nullish(),
-            id: z.string().nullish(),
-            function: z.object({ arguments: z.string().nullish() }).nullish(),
-          }),
-        ),
+        tool_calls: z
+          .array(
+            z.object({
+              index: z.number().nullish(),
+              id: z.string().nullish(),
+              function: z.object({ arguments: z.string().nullish() }).nullish(),
+            }),
+          )
+          .nullish(),
       }),
     }),
   ),
@@ -57,16 +61,19 @@ function collect(sent: Map<number, SentCall>, raw: unknown): void {
     const at = index ?? sent.size - 1;
     const text = called?.arguments ?? '';
     const call = sent.get(at);
-    if (call === undefined) sent.set(at, { id: id ?? null, text, complete: false });
+    if (call === undefined) sent.set(at, { id: id ?? null, text, shown: false, complete: false });
     else if (call.complete && text.trim() !== '') throw new MalformedReplyError('A tool call went on after its end.');
     else call.text += text;
   }
 }
 
 function restore(sent: Map<number, SentCall>, part: ModelPart): ModelPart {
-  if (part.type === 'tool-input-delta' && part.delta === '{}') {
-    const text = sentFor(sent, part.id)?.text;
-    return text === undefined || text.endsWith('{}') ? part : { ...part, delta: text };
+  if (part.type === 'tool-input-delta') {
+    const call = sentFor(sent, part.id);
+    if (call === undefined) return part;
+    const madeUp = !call.shown && part.delta === '{}';
+    call.shown = true;
+    return madeUp ? { ...part, delta: call.text } : part;
   }
   if (part.type !== 'tool-call') return part;
   const call = sentFor(sent, part.toolCallId);

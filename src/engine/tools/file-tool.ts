@@ -6,7 +6,7 @@ import { explainFileError, ToolRefusal } from './tool-refusal.ts';
 export const maxAnswerUnits = 100_000;
 
 /** The arguments of a call, read by name. A wrong type is a refusal: the schema check may have been left out. */
-export interface ToolInput {
+interface ToolInput {
   text(name: string): string;
   optionalText(name: string): string | undefined;
   optionalCount(name: string): number | undefined;

@@ -41,6 +41,7 @@ test('it agrees with the platform on names without dots', () => {
   const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
   fc.assert(
     fc.property(pattern, path, (text, file) => {
+      fc.pre(text.split('{').length <= 6); // more alternatives are refused
       expect(parseGlob(text)(file)).toBe(matchesGlob(file, text));
     }),
     { numRuns: 2000 },

@@ -13,6 +13,7 @@ export interface LineMatcher extends AsyncDisposable {
  * signal ends it at once. The bound in time is the tool's timeout, which aborts that signal.
  */
 export function createLineMatcher(expression: RegExp, signal: AbortSignal): LineMatcher {
+  signal.throwIfAborted(); // an abort of before is not told to a listener of now
   const worker = new Worker(new URL(`./match-lines${extname(import.meta.url)}`, import.meta.url), {
     workerData: expression,
     env: {},

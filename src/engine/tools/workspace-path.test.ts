@@ -97,7 +97,7 @@ const hostile: readonly Hostile[] = [
     make: () => (symlinkSync('src/new.txt', join(workspace, 'link')), 'link'),
   },
   { name: 'a link to itself', make: () => (symlinkSync('link', join(workspace, 'link')), 'link') },
-  { name: 'a FIFO', make: () => (execFileSync('mkfifo', [join(workspace, 'pipe')]), 'pipe') },
+  { name: 'a FIFO', make: () => (execFileSync('/usr/bin/env', ['mkfifo', join(workspace, 'pipe')]), 'pipe') },
   { name: 'a device', make: () => (symlinkSync('/dev/zero', join(workspace, 'zero')), 'zero') },
   { name: 'a NUL', make: () => 'src/a.txt\0.png' },
   { name: 'a very long name', make: () => 'n'.repeat(300) },
@@ -253,7 +253,7 @@ describe.each<Anchor>(['descriptor', 'name'])('held by %s', (anchor) => {
   test('B119, C3: a FIFO that took the place of a file is refused without waiting for a writer', async () => {
     await using place = await locate(workspace, 'src/a.txt', { anchor });
     unlinkSync(join(workspace, 'src/a.txt'));
-    execFileSync('mkfifo', [join(workspace, 'src/a.txt')]);
+    execFileSync('/usr/bin/env', ['mkfifo', join(workspace, 'src/a.txt')]);
     await expect(openFile(place.folder, place.name)).rejects.toThrow('not a regular file');
   });
 

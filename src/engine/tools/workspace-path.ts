@@ -80,8 +80,8 @@ export async function locate(workspace: string, given: string, options: LocateOp
     const name = pending.shift();
     if (name === undefined) return reached('folder', '');
     if (steps === maxSteps) throw new ToolRefusal(`${quotePath(given)} leads through too many folders or links.`);
-    const isFromLink = namesFromLink-- > 0;
-    namesFromLink = Math.max(0, namesFromLink);
+    const isFromLink = namesFromLink > 0;
+    if (isFromLink) namesFromLink--;
     if (name === '..') {
       if (folder.parent === null) throw leadsOut(given);
       folder = folder.parent;
@@ -103,11 +103,8 @@ export async function locate(workspace: string, given: string, options: LocateOp
     } else if (kind === 'missing' && options.missingFolders === 'create') {
       folder = held.use(await createFolder(folder, name));
     } else {
-      throw new ToolRefusal(
-        kind === 'missing'
-          ? `There is nothing at ${quotePath(given)}.`
-          : `A part of ${quotePath(given)} is not a folder.`,
-      );
+      const path = quotePath(given);
+      throw new ToolRefusal(kind === 'missing' ? `There is nothing at ${path}.` : `A part of ${path} is not a folder.`);
     }
   }
 }
@@ -244,7 +241,7 @@ function namesOfPath(given: string, roots: readonly string[]): string[] {
   return names[0] === '..' ? refuseExit(given) : names;
 }
 
-/** The names of a link's target; undefined when it is absolute and not below one of the roots. */
+/** The names of a link's target, `..` among them; undefined when it is absolute and, by its text, not below a root. */
 function namesOfLink(target: string, roots: readonly string[]): string[] | undefined {
   if (!isAbsolute(target)) return namesOf(target);
   const inside = roots

@@ -62,10 +62,11 @@ function tipOf(db: Database, session: string): RunId | null {
 
 const insertRun = `
   INSERT INTO runs
-    (run_id, session_id, harness_id, principal, turn, previous_run_id, store, owner, created_at, status, generation)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 1)`;
-const insertFirstBatch =
-  'INSERT INTO event_batches (run_no, first_seq, last_seq, body) VALUES (last_insert_rowid(), 1, ?, ?)';
+    (run_id, session_id, harness_id, principal, turn, previous_run_id, store, owner, created_at, status, first_batch)
+  VALUES
+    (?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', (SELECT coalesce(max(batch_no), 0) + 1 FROM event_batches))`;
+const insertFirstBatch = `
+  INSERT INTO event_batches (run_no, first_seq, last_seq, body) SELECT run_no, 1, ?, ? FROM runs WHERE run_id = ?`;
 
 function start(db: Database, admission: Admission, body: string): AdmitResult {
   const { events, newSession: _, idempotency, atMs, ...facts } = admission;
@@ -79,7 +80,8 @@ function start(db: Database, admission: Admission, body: string): AdmitResult {
   );
   const { runId: id, harnessId, previousRunId, store, owner } = facts;
   db.run(insertRun, id, sessionId, harnessId, principal, turn, previousRunId, store ? 1 : 0, owner, atMs);
-  db.run(insertFirstBatch, events.length, body);
+  db.run('INSERT INTO heads (run_no, generation, last_seq, open) VALUES (last_insert_rowid(), 1, ?, 1)', events.length);
+  db.run(insertFirstBatch, events.length, body, id);
   if (idempotency !== undefined) {
     const claim = [principal, idempotency.key, admission.runId, idempotency.bodyHash];
     db.run('INSERT INTO idempotency (principal, key, run_id, body_hash) VALUES (?, ?, ?, ?)', ...claim);

@@ -3,52 +3,57 @@ import { numberEvents } from '../event-shape.ts';
 import type { Append, AppendResult } from '../store.ts';
 import { integer } from './columns.ts';
 import type { Database } from './database.ts';
+import type { RunNumbers } from './run-numbers.ts';
 
-// Fence, position and write in one statement: this is the hot path of the whole system.
-const insertBatch = `
-  INSERT INTO event_batches (run_no, first_seq, last_seq, body)
-  SELECT run_no, ?, ?, ? FROM runs
-  WHERE run_id = ? AND generation = ? AND status = 'running'
-    AND ? = (SELECT coalesce(max(last_seq), 0) FROM event_batches b WHERE b.run_no = runs.run_no)`;
+export interface Appender {
+  readonly db: Database;
+  readonly numbers: RunNumbers;
+}
 
-export function append(db: Database, batch: readonly Append[], durable: boolean): AppendResult[] {
+export function append(appender: Appender, batch: readonly Append[], durable: boolean): AppendResult[] {
   // Encoded before the transaction begins: a value that is no JSON fails here, with nothing locked or written.
   const bodies = batch.map(({ events }) => encodeEvents(events));
-  return db.transaction(durable ? 'durable' : 'fast', () =>
-    batch.map((entry, index) => appendEntry(db, entry, bodies[index] ?? '[]')),
+  return appender.db.transaction(durable ? 'durable' : 'fast', () =>
+    batch.map((entry, index) => appendEntry(appender, entry, bodies[index] ?? '[]')),
   );
 }
 
-function appendEntry(db: Database, entry: Append, body: string): AppendResult {
+// The hot path of the whole system. Fence, position and the new position are one statement.
+const moveHead = 'UPDATE heads SET last_seq = ? WHERE run_no = ? AND generation = ? AND last_seq = ? AND open = 1';
+const insertBatch = 'INSERT INTO event_batches (run_no, first_seq, last_seq, body) VALUES (?, ?, ?, ?)';
+
+function appendEntry({ db, numbers }: Appender, entry: Append, body: string): AppendResult {
   const { runId, generation, after, events, end } = entry;
+  const runNo = numbers.of(runId);
+  if (runNo === undefined) return { outcome: 'lease-lost' };
   const last = after + events.length;
-  const stored = events.length > 0 && db.run(insertBatch, after + 1, last, body, runId, generation, after) === 1;
-  if (!stored) return refuse(db, entry);
-  if (end !== undefined) endRun(db, runId, end);
+  if (db.run(moveHead, last, runNo, generation, after) === 0) return refuse(db, runNo, generation);
+  if (events.length > 0) db.run(insertBatch, runNo, after + 1, last, body);
+  if (end !== undefined) {
+    endRun(db, runNo, end);
+    numbers.forget(runId);
+  }
   return { outcome: 'stored', events: numberEvents(events, after) };
 }
 
-const selectPosition = `
-  SELECT coalesce(max(last_seq), 0) AS last_seq FROM runs LEFT JOIN event_batches USING (run_no)
-  WHERE run_id = ? AND generation = ? AND status = 'running' GROUP BY run_no`;
-
-function refuse(db: Database, { runId, generation, after, events }: Append): AppendResult {
-  const row = db.get(selectPosition, runId, generation);
-  if (row === undefined) return { outcome: 'lease-lost' };
-  const lastSeq = integer(row, 'last_seq');
-  return lastSeq === after && events.length === 0
-    ? { outcome: 'stored', events: [] }
-    : { outcome: 'wrong-position', lastSeq };
+function refuse(db: Database, runNo: number, generation: number): AppendResult {
+  const head = db.get('SELECT last_seq FROM heads WHERE run_no = ? AND generation = ? AND open = 1', runNo, generation);
+  return head === undefined
+    ? { outcome: 'lease-lost' }
+    : { outcome: 'wrong-position', lastSeq: integer(head, 'last_seq') };
 }
 
-const setEnd = `
-  UPDATE runs SET status = ?, ended_at = ?, owner = NULL, response = iif(deleted, NULL, ?) WHERE run_id = ?`;
+const endOfRun = `
+  UPDATE runs SET status = ?, ended_at = ?, owner = NULL, response = iif(deleted, NULL, ?),
+    last_batch = (SELECT max(batch_no) FROM event_batches)
+  WHERE run_no = ?`;
 const freeSession = `
   UPDATE sessions SET running_run_id = NULL, updated_at = ?
-  WHERE session_id = (SELECT session_id FROM runs WHERE run_id = ?) AND running_run_id = ?`;
+  FROM runs WHERE run_no = ? AND sessions.session_id = runs.session_id AND running_run_id = runs.run_id`;
 
-function endRun(db: Database, runId: string, { status, response, atMs }: NonNullable<Append['end']>): void {
-  const body = response === null ? null : JSON.stringify(response);
-  db.run(setEnd, status, atMs, body, runId);
-  db.run(freeSession, atMs, runId, runId);
+/** In the transaction of the run's last event: it has its status, its response is readable, its session is free (L4). */
+function endRun(db: Database, runNo: number, { status, response, atMs }: NonNullable<Append['end']>): void {
+  db.run('UPDATE heads SET open = 0 WHERE run_no = ?', runNo);
+  db.run(endOfRun, status, atMs, response === null ? null : JSON.stringify(response), runNo);
+  db.run(freeSession, atMs, runNo);
 }

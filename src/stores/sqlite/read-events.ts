@@ -2,23 +2,17 @@ import type { RunId } from '../../core/ids.ts';
 import type { RunEvent } from '../../core/run-event.ts';
 import { decodeEvents, type StoredRow } from '../event-codec.ts';
 import { integer, text } from './columns.ts';
-import type { Database, Row } from './database.ts';
-import { runId, sessionId } from './records.ts';
+import type { Database } from './database.ts';
+import { sessionId } from './records.ts';
 
 /** A page ends early here, so that a reader of large events holds little more than one of them. */
 const pageUnits = 1_048_576;
-
-const selectRows = `
-  SELECT r.run_id, r.session_id, b.first_seq, b.last_seq, b.body
-  FROM runs r JOIN event_batches b USING (run_no)
-  WHERE r.run_id = ? AND b.last_seq > ? ORDER BY b.last_seq`;
 
 /** A damaged row ends the page before it; it is reported when the cursor stands right before it (E-804). */
 export function readEvents(db: Database, id: RunId, range: { after: number; limit: number }): readonly RunEvent[] {
   const page: RunEvent[] = [];
   let units = 0;
-  for (const raw of db.iterate(selectRows, id, range.after)) {
-    const row = storedRow(raw);
+  for (const { row } of batchesAfter(db, id, range.after)) {
     const events = decodeRow(row, page.length > 0);
     if (events === null) break;
     for (const event of events) if (event.seq > range.after) page.push(event);
@@ -38,12 +32,30 @@ function decodeRow(row: StoredRow, havePage: boolean): RunEvent[] | null {
   }
 }
 
-export function storedRow(row: Row): StoredRow {
-  return {
-    runId: runId(row, 'run_id'),
-    sessionId: sessionId(row, 'session_id'),
-    firstSeq: integer(row, 'first_seq'),
-    lastSeq: integer(row, 'last_seq'),
-    body: text(row, 'body'),
-  };
+export interface StoredBatch {
+  readonly batchNo: number;
+  readonly row: StoredRow;
+}
+
+const selectSpan = `
+  SELECT run_no, session_id, first_batch >> 11 AS first_era,
+    coalesce(last_batch, (SELECT max(batch_no) FROM event_batches)) >> 11 AS last_era
+  FROM runs WHERE run_id = ?`;
+const selectBatches = `
+  SELECT batch_no, first_seq, last_seq, body FROM event_batches
+  WHERE batch_no >> 11 = ? AND run_no = ? AND last_seq > ? ORDER BY last_seq`;
+
+/** A run's batches that end after the cursor, in order, era by era. */
+export function* batchesAfter(db: Database, runId: RunId, after: number): Generator<StoredBatch> {
+  const span = db.get(selectSpan, runId);
+  if (span === undefined) return;
+  const [runNo, session] = [integer(span, 'run_no'), sessionId(span, 'session_id')];
+  const lastEra = integer(span, 'last_era');
+  for (let era = integer(span, 'first_era'); era <= lastEra; era++) {
+    for (const row of db.iterate(selectBatches, era, runNo, after)) {
+      const [firstSeq, lastSeq] = [integer(row, 'first_seq'), integer(row, 'last_seq')];
+      const stored = { runId, sessionId: session, firstSeq, lastSeq, body: text(row, 'body') };
+      yield { batchNo: integer(row, 'batch_no'), row: stored };
+    }
+  }
 }

@@ -11,9 +11,7 @@ const harnessId = id(harnessIds);
 const keyId = id(keyIds);
 
 /** The columns that `runRecord` reads; to be followed by conditions on `runs`. */
-export const selectRun = `
-  SELECT *, (SELECT coalesce(max(last_seq), 0) FROM event_batches b WHERE b.run_no = runs.run_no) AS last_seq
-  FROM runs`;
+export const selectRun = 'SELECT * FROM runs JOIN heads USING (run_no)';
 
 export function runRecord(row: Row): RunRecord {
   return {

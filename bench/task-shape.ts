@@ -1,0 +1,33 @@
+/** How the events of one task arise. Travels as the task's input, so that both servers read it from the request. */
+export type TaskShape =
+  /** From the gate on, `perTick` events each `everyMs`; `phase` spreads streams over the period. */
+  | {
+      readonly kind: 'steady';
+      readonly events: number;
+      readonly everyMs: number;
+      readonly perTick: number;
+      readonly phase: number;
+    }
+  /** All at once, then the end. */
+  | { readonly kind: 'answer'; readonly events: number }
+  /** One event, then nothing until the server stops. */
+  | { readonly kind: 'hold' };
+
+export const burst = (events: number, perTick: number): TaskShape => ({
+  kind: 'steady',
+  events,
+  everyMs: 5,
+  perTick,
+  phase: 0,
+});
+
+export function parseTaskShape(text: string): TaskShape {
+  const shape: TaskShape = JSON.parse(text);
+  return shape;
+}
+
+/** The text of one event: as long as a usual delta, and when it arose, in µs that all processes of the machine share. */
+export function deltaText(): string {
+  const [seconds, nanoseconds] = process.hrtime();
+  return `@${seconds * 1_000_000 + Math.floor(nanoseconds / 1_000)} `;
+}

@@ -1,0 +1,88 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+
+/** Who may import whom. A folder without a row may import nothing; the deepest row that fits a file counts. */
+const mayImport: Record<string, readonly string[]> = {
+  core: [],
+  protocol: ['core'],
+  views: ['core', 'protocol'],
+  process: ['core'],
+  engine: ['core', 'process'],
+  harnesses: ['core', 'process', 'protocol'],
+  'harnesses/native': ['harnesses', 'core', 'engine'],
+  stores: ['core'],
+  'stores/sqlite': ['stores', 'core'],
+  files: ['core', 'process', 'stores'],
+  tasks: ['core', 'views', 'harnesses', 'stores', 'files'],
+  runtimes: ['core', 'engine', 'tasks', 'stores'],
+  auth: ['core', 'stores'],
+  http: ['core', 'protocol', 'views', 'tasks', 'files', 'auth'],
+  cli: ['core', 'views', 'agent.ts', 'compose.ts', 'config.ts'],
+  testing: ['core', 'protocol', 'engine', 'harnesses', 'stores'],
+};
+/** Files whose imports tie no implementation: the folders that many may import show only these to them. */
+const contracts: Record<string, readonly string[]> = {
+  harnesses: ['harness.ts', 'registry.ts'],
+  stores: ['store.ts', 'run-log.ts', 'run-writer.ts'],
+};
+const pureFiles = ['src/core/**/*.ts', 'src/views/**/*.ts', 'src/engine/{decide,react,recover,reply-reader}.ts'];
+
+const sources = globSync('src/**/*.ts', { exclude: ['**/*.test.ts', '**/*.test-d.ts'] });
+const importPath = /\b(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g;
+
+function folderOf(path: string): string {
+  const parts = relative('src', path).split('/').slice(0, -1);
+  while (parts.length > 1 && !(parts.join('/') in mayImport)) parts.pop();
+  return parts.join('/');
+}
+
+function* importsOf(file: string): Generator<string> {
+  for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(importPath)) yield join(dirname(file), target);
+}
+
+function isAllowed(file: string, target: string): boolean {
+  const [own, other] = [folderOf(file), folderOf(target)];
+  if (own === '' || own === other) return true;
+  return mayImport[own]?.includes(other === '' ? relative('src', target) : other) ?? false;
+}
+
+test('every folder imports only what its row allows', () => {
+  const breaches = sources.flatMap((file) =>
+    [...importsOf(file)].filter((target) => !isAllowed(file, target)).map((target) => `${file} imports ${target}`),
+  );
+  expect(breaches).toEqual([]);
+});
+
+test('use cases and the server know harnesses and stores by their contracts only', () => {
+  const outside = sources.filter((file) => /^src\/(tasks|http|auth|files|cli)\//.test(file));
+  const breaches = outside.flatMap((file) =>
+    [...importsOf(file)]
+      .filter(
+        (target) => contracts[folderOf(target)]?.includes(relative(join('src', folderOf(target)), target)) === false,
+      )
+      .map((target) => `${file} imports ${target}`),
+  );
+  expect(breaches).toEqual([]);
+});
+
+test('E-005: the pure files see no clock, no randomness, no process and no Node', () => {
+  const impure = /\bDate\.now\b|new Date\b|Math\.random|\bprocess\.|setTimeout|setInterval|from 'node:|\bcrypto\b/;
+  const files = globSync(pureFiles, { exclude: ['**/*.test.ts'] });
+  expect(files.length).toBeGreaterThan(20);
+  const breaches = files.filter((file) =>
+    impure.test(readFileSync(file, 'utf8').replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '')),
+  );
+  expect(breaches).toEqual([]);
+});
+
+test('the environment is read in config.ts alone', () => {
+  expect(sources.filter((file) => readFileSync(file, 'utf8').includes('process.env'))).toEqual(['src/config.ts']);
+});
+
+test('the root entry loads no provider client before a model of it is opened', () => {
+  const eager = /^import (?!type)[^;]*from '(@ai-sdk\/|@openrouter\/|undici)/m;
+  expect(sources.filter((file) => !file.startsWith('src/testing/') && eager.test(readFileSync(file, 'utf8')))).toEqual(
+    [],
+  );
+});

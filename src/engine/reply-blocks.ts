@@ -1,0 +1,158 @@
+// The blocks of a reply that is arriving: text, thinking and tool calls, in the order in which they began.
+//
+// Y1. Deltas joined by block equal the complete texts and arguments, byte for byte (E-125).
+// Y2. No event holds a lone surrogate: a trailing half waits for its partner and becomes U+FFFD only at the end of its
+//     block (E-106).
+// Y3. A call announced twice, fed without being announced, or contradicted by its whole form makes the reply malformed (E-307).
+
+import { holdBackSurrogate, toWellFormed } from '../core/text.ts';
+import { isJsonObject, toJsonValue, type JsonObject } from '../core/json.ts';
+import { MalformedReplyError } from '../core/errors.ts';
+import type { EventDraft, ReplyPart, ToolCall } from '../core/run-event.ts';
+
+type TextKind = 'text' | 'thinking';
+
+interface Block {
+  readonly number: number;
+  readonly kind: TextKind | 'tool-call';
+  readonly id: string;
+  readonly name: string;
+  content: string;
+  /** Half a surrogate pair that waits for the other half. */
+  held: string;
+  /** For a call: the provider said that it is complete. */
+  whole: boolean;
+  provider: JsonObject | undefined;
+}
+
+export class ReplyBlocks {
+  readonly #position: { readonly step: number; readonly attempt: number };
+  readonly #blocks = new Map<string, Block>();
+
+  constructor({ step, attempt }: { readonly step: number; readonly attempt: number }) {
+    this.#position = { step, attempt };
+  }
+
+  get size(): number {
+    return this.#blocks.size;
+  }
+
+  /** A piece of text or thinking; the first one opens the block. */
+  addText(kind: TextKind, id: string, text: string): EventDraft | null {
+    const block = this.#blocks.get(`${kind}:${id}`) ?? this.#open(kind, id, '');
+    return this.#show(block, takeText(block, text));
+  }
+
+  /** The name of a call is known: the event with empty arguments (E-112). */
+  beginCall(id: string, name: string): EventDraft {
+    if (this.hasCall(id)) throw new MalformedReplyError('The reply holds two tool calls with one id.');
+    return this.#callEvent(this.#open('tool-call', id, name), '');
+  }
+
+  hasCall(id: string): boolean {
+    return this.#blocks.has(`tool-call:${id}`);
+  }
+
+  addArguments(id: string, piece: string): EventDraft | null {
+    const block = this.#blocks.get(`tool-call:${id}`);
+    if (block === undefined) throw new MalformedReplyError('The reply holds arguments for a tool call it never began.');
+    return this.#show(block, takeText(block, piece));
+  }
+
+  /** The call as a whole: the end of one that streamed, or all of one that did not. */
+  completeCall(id: string, whole: string): EventDraft | null {
+    const block = this.#blocks.get(`tool-call:${id}`);
+    if (block === undefined || block.whole)
+      throw new MalformedReplyError('The reply holds two tool calls with one id.');
+    block.whole = true;
+    const streamed = block.content + block.held;
+    if (streamed === '') return this.addArguments(id, whole);
+    // Clients may re-print streamed arguments in their own spacing; what was streamed stands if it says the same.
+    if (streamed === whole || sameJson(streamed, whole)) return null;
+    throw new MalformedReplyError('The arguments of a tool call changed after they were streamed.');
+  }
+
+  /** What the provider wants back with a block, such as a signature; a block may consist of nothing else. */
+  keepForProvider(kind: Block['kind'], id: string, metadata: unknown): void {
+    const facts = metadata === undefined ? undefined : toJsonValue(metadata);
+    if (!isJsonObject(facts)) return;
+    const block = this.#blocks.get(`${kind}:${id}`) ?? this.#open(kind, id, '');
+    block.provider = mergeFacts(block.provider, facts);
+  }
+
+  /** Ends all blocks: what was still held back becomes U+FFFD (Y2). */
+  close(): readonly EventDraft[] {
+    return [...this.#blocks.values()].flatMap((block) => {
+      if (block.held === '') return [];
+      block.held = '';
+      block.content += '\uFFFD';
+      return this.#show(block, '\uFFFD') ?? [];
+    });
+  }
+
+  get calls(): readonly (ToolCall & { readonly whole: boolean })[] {
+    const calls = [...this.#blocks.values()].filter(({ kind }) => kind === 'tool-call');
+    return calls.map(({ id, name, content, whole }) => ({ id, name, arguments: content, whole }));
+  }
+
+  /** The blocks as parts of the complete texts. */
+  layOut(): { readonly parts: readonly ReplyPart[]; readonly text: string; readonly thinking: string } {
+    const texts = { text: '', thinking: '' };
+    const parts: ReplyPart[] = [];
+    for (const { kind, number: block, id, content, provider } of this.#blocks.values()) {
+      const extra = provider === undefined ? {} : { _provider: provider };
+      if (kind === 'tool-call') parts.push({ block, kind, id, ...extra });
+      else if (content !== '' || provider !== undefined) {
+        const start = texts[kind].length;
+        texts[kind] += content;
+        parts.push({ block, kind, start, end: start + content.length, ...extra });
+      }
+    }
+    return { parts, ...texts };
+  }
+
+  #open(kind: Block['kind'], id: string, name: string): Block {
+    const number = this.#blocks.size;
+    const block: Block = { number, kind, id, name, content: '', held: '', whole: false, provider: undefined };
+    this.#blocks.set(`${kind}:${id}`, block);
+    return block;
+  }
+
+  #show(block: Block, text: string): EventDraft | null {
+    if (text === '') return null;
+    if (block.kind === 'tool-call') return this.#callEvent(block, text);
+    const type = block.kind === 'text' ? 'text-delta' : 'thinking-delta';
+    const { step, attempt } = this.#position;
+    return { type, data: text, step, attempt, block: block.number };
+  }
+
+  #callEvent({ id, name, number: block }: Block, partialJson: string): EventDraft {
+    const { step, attempt } = this.#position;
+    return { type: 'tool-call-delta', data: { id, name, partialJson }, step, attempt, block };
+  }
+}
+
+function takeText(block: Block, text: string): string {
+  const [whole, held] = holdBackSurrogate(block.held + text);
+  block.held = held;
+  const wellFormed = toWellFormed(whole);
+  block.content += wellFormed;
+  return wellFormed;
+}
+
+function mergeFacts(before: JsonObject | undefined, more: JsonObject): JsonObject {
+  const merged: Record<string, JsonObject[string]> = { ...before };
+  for (const [provider, facts] of Object.entries(more)) {
+    const known = merged[provider];
+    merged[provider] = isJsonObject(known) && isJsonObject(facts) ? { ...known, ...facts } : facts;
+  }
+  return merged;
+}
+
+function sameJson(a: string, b: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(a)) === JSON.stringify(JSON.parse(b));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,81 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, expect, test } from 'vitest';
+import { SchemaError, StorageError } from '../../core/errors.ts';
+import { describeStoreContract } from '../../testing/store-contract.ts';
+import { admissionOf, noteDraft, stampAll } from '../../testing/store-samples.ts';
+import { openSqlite } from './open-sqlite.ts';
+
+const folders: string[] = [];
+async function newPath(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'reins-sqlite-'));
+  folders.push(folder);
+  return join(folder, 'reins.db');
+}
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
+});
+
+describeStoreContract('sqlite', async () => {
+  const path = await newPath();
+  return { store: openSqlite(path), reopen: async () => openSqlite(path) };
+});
+
+test('a store in memory needs no file', async () => {
+  await using store = openSqlite(':memory:');
+  expect(await store.admit(admissionOf('a'))).toMatchObject({ outcome: 'admitted' });
+});
+
+test('E-804: a schema of a newer Reins, or one that was changed by hand, is refused at the start', async () => {
+  const path = await newPath();
+  await openSqlite(path)[Symbol.asyncDispose]();
+  const tamper = (sql: string) => {
+    using db = new DatabaseSync(path);
+    db.exec(sql);
+  };
+  tamper(`INSERT INTO schema_versions VALUES (99, 'x')`);
+  expect(() => openSqlite(path)).toThrow(SchemaError);
+  tamper(`DELETE FROM schema_versions WHERE version = 99; UPDATE schema_versions SET checksum = 'x'`);
+  expect(() => openSqlite(path)).toThrow(SchemaError);
+});
+
+test('a path that cannot be opened is a StorageError', async () => {
+  expect(() => openSqlite('/nowhere/at/all/reins.db')).toThrow(StorageError);
+});
+
+test('E-804: a damaged record is reported where it stands; what is before and after it can be read', async () => {
+  const path = await newPath();
+  await using store = openSqlite(path);
+  const { runId, sessionId, ...rest } = admissionOf('a');
+  await store.admit({ runId, sessionId, ...rest });
+  for (const after of [1, 2, 3]) {
+    await store.append([{ runId, generation: 1, after, events: stampAll([noteDraft('n')], runId, sessionId) }], {
+      durable: true,
+    });
+  }
+  using db = new DatabaseSync(path);
+  db.exec(`UPDATE event_batches SET body = substr(body, 1, 20) WHERE first_seq = 3`);
+  expect((await store.readEvents(runId, { after: 0, limit: 99 })).map(({ seq }) => seq)).toEqual([1, 2]);
+  await expect(store.readEvents(runId, { after: 2, limit: 99 })).rejects.toThrow('damaged at events 3 to 3');
+  expect(await store.readEvents(runId, { after: 3, limit: 99 })).toHaveLength(1);
+});
+
+test('a run that spans many eras of the batch index is read whole and in order', async () => {
+  await using store = openSqlite(':memory:');
+  const [a, b] = [admissionOf('a'), admissionOf('b')];
+  await store.admit(a);
+  await store.admit(b);
+  const append = (admission: typeof a, after: number) => ({
+    ...{ runId: admission.runId, generation: 1, after },
+    events: stampAll([noteDraft(`${after}`)], admission.runId, admission.sessionId),
+  });
+  for (let round = 0; round < 10; round++) {
+    const filler = Array.from({ length: 600 }, (_, index) => append(b, 1 + round * 600 + index));
+    await store.append([append(a, 1 + round), ...filler], { durable: false });
+  }
+  const events = await store.readEvents(a.runId, { after: 0, limit: 99 });
+  expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  expect((await store.readEvents(a.runId, { after: 10, limit: 99 })).map(({ seq }) => seq)).toEqual([11]);
+});

@@ -1,0 +1,416 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { harnessIds, keyIds, runIds, sessionIds } from '../core/ids.ts';
+import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
+import { evolve, initialRunState } from '../core/run-state.ts';
+import type { Admission, Append, HarnessRecord, KeyRecord, Store } from '../stores/store.ts';
+import { admissionOf, continuationOf, noteDraft, resultDraft, stampAll, textDraft } from './store-samples.ts';
+
+/** A store under test, and more of them over the same data: what a second process or a restarted one would see. */
+export interface OpenedStore {
+  readonly store: Store;
+  reopen(): Promise<Store>;
+}
+
+/** The laws of `stores/store.ts`. Every store passes this suite; each test gets a store with nothing in it. */
+export function describeStoreContract(name: string, open: () => Promise<OpenedStore>): void {
+  const opened: Store[] = [];
+  async function fresh() {
+    const first = await open();
+    opened.push(first.store);
+    const reopen = async () => {
+      const store = await first.reopen();
+      opened.push(store);
+      return store;
+    };
+    return { store: first.store, reopen };
+  }
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await store[Symbol.asyncDispose]();
+  });
+
+  describe(`store contract: ${name}`, () => {
+    describeLog(fresh);
+    describeAdmission(fresh);
+    describeOwnership(fresh);
+    describeRetention(fresh);
+    describeRecords(fresh);
+  });
+}
+
+type Fresh = () => Promise<OpenedStore>;
+
+function describeLog(fresh: Fresh): void {
+  test('L1: seq is 1, 2, 3 … over admission and appends, and reads give it back from any cursor', async () => {
+    const { store, reopen } = await fresh();
+    const a = await admitted(store, 'a');
+    for (let round = 0; round < 50; round++) await write(store, a, [textDraft(`${round}`), noteDraft(`${round}`)]);
+    const events = await readAll(await reopen(), a);
+    expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: 101 }, (_, index) => index + 1));
+    for (const after of [0, 1, 2, 49, 50, 100, 101])
+      expect(await readAll(store, a, after)).toEqual(events.slice(after));
+  });
+
+  test('L1: what an append answers is what a read gives, byte for byte (B051)', async () => {
+    const { store } = await fresh();
+    const a = await admitted(store, 'a');
+    const drafts: EventDraft[] = [
+      { ...textDraft('é\ud83d\ude00\u2028"\\'), agentPath: ['scout', 'inner'] },
+      { type: 'waiting', step: 1, attempt: 1, data: { on: 'tool', seconds: 1.5, name: 'bash' } },
+    ];
+    const live = await write(store, a, [...drafts, noteDraft('end')]);
+    expect(JSON.stringify(await readAll(store, a, 1))).toBe(JSON.stringify(live));
+  });
+
+  test('a page holds about `limit` events and never nothing where there is something', async () => {
+    const { store } = await fresh();
+    const a = await admitted(store, 'a');
+    for (let round = 0; round < 40; round++) await write(store, a, [textDraft('x'), textDraft('y')]);
+    const page = await store.readEvents(a.runId, { after: 3, limit: 10 });
+    expect(page[0]?.seq).toBe(4);
+    expect(page.length).toBeGreaterThanOrEqual(1);
+    expect(page.length).toBeLessThanOrEqual(12);
+    expect(await store.readEvents(a.runId, { after: 81, limit: 10 })).toEqual([]);
+    expect(await store.readEvents(runIds.make('nobody'), { after: 0, limit: 10 })).toEqual([]);
+  });
+
+  test('L3: a refused entry changes nothing and leaves the others of its batch alone', async () => {
+    const { store } = await fresh();
+    const [a, b, c] = [await admitted(store, 'a'), await admitted(store, 'b'), await admitted(store, 'c')];
+    const batch = [entry(a, 1), entry(b, 7), entry(c, 1, { generation: 9 }), entry(a, 2), entry(a, 2)];
+    const results = await store.append([...batch, entry(admissionOf('nobody'), 0)], { durable: true });
+    const outcomes = ['stored', 'wrong-position', 'lease-lost', 'stored', 'wrong-position', 'lease-lost'];
+    expect(results.map(({ outcome }) => outcome)).toEqual(outcomes);
+    expect(results[1]).toEqual({ outcome: 'wrong-position', lastSeq: 1 });
+    expect(results[4]).toEqual({ outcome: 'wrong-position', lastSeq: 3 });
+    expect([await lastSeq(store, a), await lastSeq(store, b), await lastSeq(store, c)]).toEqual([3, 1, 1]);
+  });
+
+  test('L4: the append of the result ends the run, stores the response and frees the session', async () => {
+    const { store, reopen } = await fresh();
+    const a = await admitted(store, 'a');
+    expect(await store.session(a.sessionId)).toMatchObject({ runningRunId: a.runId });
+    await finish(store, a, 1);
+    const run = { status: 'completed', endedAtMs: 5_000, response: { output: 'done' }, lastSeq: 2, owner: null };
+    const other = await reopen();
+    expect(await other.run(a.runId)).toMatchObject(run);
+    expect(await other.session(a.sessionId)).toMatchObject({ runningRunId: null, updatedAtMs: 5_000 });
+    expect(await other.unfinishedRuns()).toEqual([]);
+  });
+
+  test('E-122: nothing is appended to a log that has ended', async () => {
+    const { store } = await fresh();
+    const a = await admitted(store, 'a');
+    await finish(store, a, 1);
+    expect(await store.append([entry(a, 2)], { durable: true })).toEqual([{ outcome: 'lease-lost' }]);
+    expect(await lastSeq(store, a)).toBe(2);
+  });
+
+  test('L4: a refused ending ends nothing', async () => {
+    const { store } = await fresh();
+    const a = await admitted(store, 'a');
+    await finish(store, a, 8);
+    expect(await store.run(a.runId)).toMatchObject({ status: 'running', response: null, lastSeq: 1 });
+    expect(await store.session(a.sessionId)).toMatchObject({ runningRunId: a.runId });
+  });
+}
+
+function describeAdmission(fresh: Fresh): void {
+  test('E-050: one transaction makes session, run, first event and key', async () => {
+    const { store, reopen } = await fresh();
+    const admission = admissionOf('a', { idempotency: { key: 'k', bodyHash: 'h' }, store: false });
+    const result = await store.admit(admission);
+    const run = { turn: 1, status: 'running', lastSeq: 1, generation: 1, owner: 'here', store: false, control: 'none' };
+    expect(result).toMatchObject({ outcome: 'admitted', run, events: [{ seq: 1, type: 'run-started' }] });
+    const other = await reopen();
+    expect(await other.run(admission.runId)).toEqual(result.outcome === 'admitted' ? result.run : null);
+    expect(await other.session(admission.sessionId)).toMatchObject({ title: 'a', runningRunId: admission.runId });
+    expect(await other.idempotency('owner', 'k')).toEqual({ runId: admission.runId, bodyHash: 'h' });
+    expect((await other.unfinishedRuns()).map(({ runId }) => runId)).toEqual([admission.runId]);
+  });
+
+  test('B106: of 50 simultaneous continuations of one response exactly one is admitted', async () => {
+    const { store, reopen } = await fresh();
+    const a = await admitted(store, 'a');
+    await finish(store, a, 1);
+    const other = await reopen();
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? store : other).admit(continuationOf(`n${index}`, a))),
+    );
+    expect(results.filter(({ outcome }) => outcome === 'admitted')).toHaveLength(1);
+    expect(results.filter(({ outcome }) => outcome === 'busy')).toHaveLength(49);
+    expect((await store.runsOfSession(a.sessionId)).map(({ turn }) => turn)).toEqual([1, 2]);
+  });
+
+  test('B113: 100 requests with one key through two stores start one run', async () => {
+    const { store, reopen } = await fresh();
+    const other = await reopen();
+    const results = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => {
+        const idempotency = { key: 'k', bodyHash: index === 99 ? 'other' : 'h' };
+        return (index % 2 === 0 ? store : other).admit(admissionOf(`n${index}`, { idempotency }));
+      }),
+    );
+    const started = results.flatMap((result) => (result.outcome === 'admitted' ? [result.run.runId] : []));
+    const replays = results.filter(({ outcome }) => outcome === 'replayed');
+    expect(started).toHaveLength(1);
+    expect(replays).toHaveLength(99);
+    expect(replays.every((replay) => 'runId' in replay && replay.runId === started[0])).toBe(true);
+    expect(results[99]).toMatchObject({ sameBody: false });
+    expect(await store.unfinishedRuns()).toHaveLength(1);
+  });
+
+  test('UT-08: the same key of another principal is another key; a refused request leaves its key free', async () => {
+    const { store } = await fresh();
+    const idempotency = { key: 'k', bodyHash: 'h' };
+    const a = await admitted(store, 'a');
+    expect(await store.admit({ ...continuationOf('b', a), idempotency })).toMatchObject({ outcome: 'busy' });
+    expect(await store.admit(admissionOf('c', { idempotency }))).toMatchObject({ outcome: 'admitted' });
+    expect(await store.admit(admissionOf('d', { idempotency, principal: 'else' }))).toMatchObject({
+      outcome: 'admitted',
+    });
+  });
+
+  test('U-353: a busy session names its run; an old response names the tip; no session is its own answer', async () => {
+    const { store } = await fresh();
+    const a = await admitted(store, 'a');
+    const b = continuationOf('b', a);
+    expect(await store.admit(b)).toEqual({ outcome: 'busy', runningRunId: a.runId });
+    await finish(store, a, 1);
+    expect(await store.admit(b)).toMatchObject({ outcome: 'admitted', run: { turn: 2 } });
+    await finish(store, b, 1);
+    expect(await store.admit(continuationOf('c', a))).toEqual({ outcome: 'not-tip', tip: b.runId });
+    expect(await store.admit(continuationOf('c', admissionOf('nobody')))).toEqual({ outcome: 'no-session' });
+    expect(await store.admit({ ...continuationOf('c', b), principal: 'else' })).toEqual({ outcome: 'no-session' });
+  });
+
+  test('UD-08: a deleted tip gives way to the response before it; its run and its key stay', async () => {
+    const { store } = await fresh();
+    const a = await admitted(store, 'a');
+    await finish(store, a, 1);
+    const b = { ...continuationOf('b', a), idempotency: { key: 'k', bodyHash: 'h' } };
+    await store.admit(b);
+    await store.deleteResponse(b.runId);
+    await finish(store, b, 1);
+    expect(await store.run(b.runId)).toMatchObject({ deleted: true, response: null, status: 'completed' });
+    expect(await store.admit({ ...b, runId: runIds.make('again') })).toMatchObject({
+      outcome: 'replayed',
+      runId: b.runId,
+    });
+    expect(await store.admit(continuationOf('c', b))).toEqual({ outcome: 'not-tip', tip: a.runId });
+    expect(await store.admit(continuationOf('d', a))).toMatchObject({ outcome: 'admitted', run: { turn: 3 } });
+  });
+}
+
+function describeOwnership(fresh: Fresh): void {
+  test('E-827: after a takeover the owner before it can write nothing, live events included', async () => {
+    const { store, reopen } = await fresh();
+    const a = await admitted(store, 'a');
+    const other = await reopen();
+    expect(await other.takeOver(a.runId, 'there')).toMatchObject({ owner: 'there', generation: 2, lastSeq: 1 });
+    const late = { ...entry(a, 1), events: stampAll([textDraft('late')], a.runId, a.sessionId) };
+    expect(await store.append([late], { durable: false })).toEqual([{ outcome: 'lease-lost' }]);
+    expect(await other.append([entry(a, 1, { generation: 2 })], { durable: true })).toMatchObject([
+      { outcome: 'stored' },
+    ]);
+  });
+
+  test('a run that is final or unknown cannot be taken over', async () => {
+    const { store } = await fresh();
+    const a = await admitted(store, 'a');
+    await finish(store, a, 1);
+    expect(await store.takeOver(a.runId, 'there')).toBeNull();
+    expect(await store.takeOver(runIds.make('nobody'), 'there')).toBeNull();
+  });
+
+  test('E-832: takeovers are counted over the time asked for, across restarts', async () => {
+    const { store, reopen } = await fresh();
+    const a = await admitted(store, 'a');
+    expect(await store.countTakeover(a.runId, { nowMs: 100, sinceMs: 0 })).toBe(1);
+    expect(await store.countTakeover(a.runId, { nowMs: 200, sinceMs: 0 })).toBe(2);
+    expect(await (await reopen()).countTakeover(a.runId, { nowMs: 300, sinceMs: 150 })).toBe(2);
+  });
+
+  test('E-815: cancel sets the flag of a running run, leaves a final one alone, knows no other', async () => {
+    const { store, reopen } = await fresh();
+    const [a, b] = [await admitted(store, 'a'), await admitted(store, 'b')];
+    await finish(store, b, 1);
+    expect(await (await reopen()).requestCancel(a.runId)).toMatchObject({ control: 'cancel', status: 'running' });
+    expect(await store.requestCancel(a.runId)).toMatchObject({ control: 'cancel' });
+    expect(await store.requestCancel(b.runId)).toMatchObject({ control: 'none', status: 'completed' });
+    expect(await store.requestCancel(runIds.make('nobody'))).toBeNull();
+  });
+}
+
+function describeRetention(fresh: Fresh): void {
+  const turn = { finishReason: 'end-turn', rawFinishReason: null, usage: null, usageIncomplete: false } as const;
+  const accepted = (step: number, text: string): EventDraft[] => [
+    { type: 'text-complete', step, attempt: 1, data: text },
+    {
+      type: 'turn-complete',
+      ...{ step, attempt: 1 },
+      data: { ...turn, served: null, calls: [], parts: [{ block: 0, kind: 'text', start: 0, end: text.length }] },
+    },
+  ];
+  const started = (step: number): EventDraft => {
+    const model = { provider: 'demo', model: 'demo' };
+    return { type: 'step-started', step, attempt: 1, data: { purpose: 'reply', model, replyBudget: null } };
+  };
+
+  test('E-845: prune removes live events, keeps every fact and its seq, joins what nothing replaced', async () => {
+    const { store } = await fresh();
+    const a = await admitted(store, 'a');
+    const place = { step: 2 };
+    await write(store, a, [started(1), textDraft('he'), textDraft('llo'), ...accepted(1, 'hello')]);
+    await write(store, a, [started(2), textDraft('par', place)]);
+    await write(store, a, [textDraft('other', { ...place, block: 1 }), textDraft('tial', place)]);
+    await write(store, a, [{ type: 'waiting', step: 2, attempt: 1, data: { on: 'model', seconds: 5 } }]);
+    await write(store, a, [noteDraft('note'), textDraft(' end', place)]);
+    await finish(store, a, await lastSeq(store, a), 'failed');
+    const before = await readAll(store, a);
+    expect(await store.prune({ endedBeforeMs: 5_000 })).toEqual({ keys: 0, runs: 0 });
+    expect(await store.isPruned(a.runId)).toBe(false);
+    expect(await store.prune({ endedBeforeMs: 5_001 })).toEqual({ keys: 0, runs: 1 });
+    expect(await store.isPruned(a.runId)).toBe(true);
+
+    const after = await readAll(store, a);
+    expect(after.filter(({ type }) => !isLive(type))).toEqual(before.filter(({ type }) => !isLive(type)));
+    const joined = after.filter(({ type }) => isLive(type)).map(({ seq, data }) => [seq, data]);
+    expect(joined).toEqual([
+      [8, 'partial end'],
+      [9, 'other'],
+    ]);
+    expect(after.map(({ seq }) => seq)).toEqual(after.map(({ seq }) => seq).toSorted((one, two) => one - two));
+    expect(foldOf(after, a)).toEqual(foldOf(before, a));
+    for (const cursor of [0, 3, 8, 10, 12]) {
+      expect(await readAll(store, a, cursor)).toEqual(after.filter(({ seq }) => seq > cursor));
+    }
+    expect(await store.prune({ endedBeforeMs: 9_000 })).toEqual({ keys: 0, runs: 0 });
+  });
+
+  test('UD-14: keys are forgotten after their run ended, and never while it runs', async () => {
+    const { store } = await fresh();
+    const [a, b] = ['a', 'b'].map((name) => admissionOf(name, { idempotency: { key: name, bodyHash: 'h' } }));
+    if (a === undefined || b === undefined) throw new Error('unreachable');
+    await store.admit(a);
+    await store.admit(b);
+    await finish(store, a, 1);
+    expect(await store.prune({ endedBeforeMs: 9_000 })).toEqual({ keys: 1, runs: 1 });
+    expect(await store.idempotency('owner', 'a')).toBeNull();
+    expect(await store.idempotency('owner', 'b')).not.toBeNull();
+    expect(await store.run(a.runId)).toMatchObject({ response: { output: 'done' } });
+  });
+
+  test('UD-61: idle sessions expire, busy ones do not; an expired one cannot be continued and stays known', async () => {
+    const { store } = await fresh();
+    const [a, b] = [await admitted(store, 'a'), await admitted(store, 'b')];
+    await finish(store, a, 1);
+    expect(await store.expireSessions({ updatedBeforeMs: 5_000, nowMs: 9_000 })).toEqual([]);
+    expect(await store.expireSessions({ updatedBeforeMs: 5_001, nowMs: 9_000 })).toEqual([a.sessionId]);
+    expect(await store.expireSessions({ updatedBeforeMs: 5_001, nowMs: 9_500 })).toEqual([]);
+    expect(await store.session(a.sessionId)).toMatchObject({ expiredAtMs: 9_000 });
+    expect(await store.session(b.sessionId)).toMatchObject({ expiredAtMs: null });
+    expect(await store.admit(continuationOf('c', a))).toEqual({ outcome: 'no-session' });
+  });
+}
+
+function describeRecords(fresh: Fresh): void {
+  const harness: HarnessRecord = {
+    ...{ harnessId: harnessIds.make('one'), principal: 'owner', name: 'One', base: 'native', defaultModel: null },
+    ...{
+      systemPrompt: 'Be brief.',
+      disabledTools: ['bash'],
+      maxStep: 3,
+      timeoutSeconds: null,
+      createdAtMs: 5,
+      deleted: false,
+    },
+  };
+  const key: KeyRecord = {
+    ...{
+      keyId: keyIds.make('one'),
+      principal: 'owner',
+      hash: 'abc',
+      scopes: ['run', 'read'],
+      createdAtMs: 5,
+      revokedAtMs: null,
+    },
+  };
+
+  test('harnesses come back as they were put; a deleted one is read but not listed', async () => {
+    const { store, reopen } = await fresh();
+    const second = { ...harness, harnessId: harnessIds.make('two'), createdAtMs: 4 };
+    for (const record of [harness, second, { ...harness, harnessId: harnessIds.make('x'), principal: 'else' }]) {
+      await store.putHarness(record);
+    }
+    expect(await (await reopen()).harnesses('owner')).toEqual([second, harness]);
+    await store.putHarness({ ...second, deleted: true });
+    expect(await store.harnesses('owner')).toEqual([harness]);
+    expect(await store.harness(second.harnessId)).toEqual({ ...second, deleted: true });
+    expect(await store.harness(harnessIds.make('nobody'))).toBeNull();
+  });
+
+  test('UD-69: a key is found by its hash, also when it is revoked', async () => {
+    const { store, reopen } = await fresh();
+    await store.putKey(key);
+    await store.putKey({ ...key, revokedAtMs: 9 });
+    const other = await reopen();
+    expect(await other.keyByHash('abc')).toEqual({ ...key, revokedAtMs: 9 });
+    expect(await other.keys()).toEqual([{ ...key, revokedAtMs: 9 }]);
+    expect(await other.keyByHash('abd')).toBeNull();
+  });
+
+  test('unknown ids read as absent', async () => {
+    const { store } = await fresh();
+    expect(await store.run(runIds.make('nobody'))).toBeNull();
+    expect(await store.session(sessionIds.make('nobody'))).toBeNull();
+    expect(await store.runsOfSession(sessionIds.make('nobody'))).toEqual([]);
+    expect(await store.idempotency('owner', 'nobody')).toBeNull();
+  });
+}
+
+async function admitted(store: Store, name: string): Promise<Admission> {
+  const admission = admissionOf(name);
+  expect(await store.admit(admission)).toMatchObject({ outcome: 'admitted' });
+  return admission;
+}
+
+function entry({ runId, sessionId }: Admission, after: number, change: Partial<Append> = {}): Append {
+  return { runId, generation: 1, after, events: stampAll([noteDraft('note')], runId, sessionId), ...change };
+}
+
+async function write(store: Store, admission: Admission, drafts: readonly EventDraft[]): Promise<readonly RunEvent[]> {
+  const events = stampAll(drafts, admission.runId, admission.sessionId);
+  const after = await lastSeq(store, admission);
+  const [result] = await store.append([entry(admission, after, { events })], { durable: false });
+  return result?.outcome === 'stored' ? result.events : [];
+}
+
+async function finish(
+  store: Store,
+  { runId, sessionId }: Admission,
+  after: number,
+  status: 'completed' | 'failed' = 'completed',
+) {
+  const events = stampAll([resultDraft(runId, sessionId, status)], runId, sessionId);
+  const end = { status, response: { output: 'done' }, atMs: 5_000 };
+  await store.append([{ runId, generation: 1, after, events, end }], { durable: true });
+}
+
+async function lastSeq(store: Store, { runId }: Admission): Promise<number> {
+  return (await store.run(runId))?.lastSeq ?? 0;
+}
+
+async function readAll(store: Store, { runId }: Admission, after = 0): Promise<readonly RunEvent[]> {
+  const events: RunEvent[] = [];
+  for (let cursor = after; ;) {
+    const page = await store.readEvents(runId, { after: cursor, limit: 7 });
+    events.push(...page);
+    const last = page.at(-1);
+    if (last === undefined) return events;
+    cursor = last.seq;
+  }
+}
+
+function foldOf(events: readonly RunEvent[], { runId, sessionId }: Admission) {
+  return events.reduce(evolve, initialRunState(runId, sessionId));
+}

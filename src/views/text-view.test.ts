@@ -1,0 +1,55 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { RunEvent } from '../core/run-event.ts';
+import { arbitraryLog } from '../testing/arbitrary-log.ts';
+import { createLogBuilder } from '../testing/log-builder.ts';
+import { createTextView, type TextPiece } from './text-view.ts';
+
+function show(log: readonly RunEvent[]): TextPiece[] {
+  const view = createTextView();
+  return log.flatMap((event) => view.push(event));
+}
+
+test('E-037, E-038: text streams, tools and resets are lines, the end is said', () => {
+  const log = createLogBuilder();
+  log.start();
+  log.step({
+    abandoned: [{ blocks: [{ kind: 'text', pieces: ['lost'] }], shown: 1, reason: 'stalled' }],
+    blocks: [
+      { kind: 'thinking', pieces: ['hidden'] },
+      { kind: 'text', pieces: ['Let me ', 'look.'] },
+      { kind: 'call', id: 'c', pieces: ['{}'], outcome: 'error', content: 'no such file' },
+    ],
+  });
+  log.step({ blocks: [{ kind: 'text', pieces: ['Done.'] }] });
+  log.end({ status: 'completed', stopReason: 'max-steps', budget: 'steps' });
+  expect(show(log.events)).toEqual([
+    { kind: 'text', text: 'lost' },
+    { kind: 'note', text: 'The reply above broke off and starts over now (stalled).' },
+    { kind: 'text', text: 'Let me ' },
+    { kind: 'text', text: 'look.' },
+    { kind: 'tool', text: 'tool' },
+    { kind: 'tool', text: '  tool · ✗ failed · no such file' },
+    { kind: 'text', text: 'Done.' },
+    { kind: 'note', text: 'A limit is reached: steps, 1 of 1.' },
+    { kind: 'note', text: 'Stopped by a limit: max-steps. (2 steps)' },
+  ]);
+});
+
+test('a reply that was never streamed is shown whole', () => {
+  const place = { step: 1, attempt: 1 } as const;
+  expect(createTextView().push({ ...place, type: 'text-complete', data: 'whole' })).toEqual([
+    { kind: 'text', text: 'whole' },
+  ]);
+});
+
+test('X1, E-948: the view of a prefix is a prefix of the view, and notes are single lines', () => {
+  fc.assert(
+    fc.property(arbitraryLog, fc.nat(80), (log, count) => {
+      const part = show(log.slice(0, count));
+      const whole = show(log);
+      expect(whole.slice(0, part.length)).toEqual(part);
+      expect(whole.filter((piece) => piece.kind === 'note' && piece.text.includes('\n'))).toEqual([]);
+    }),
+  );
+});
