@@ -24,7 +24,6 @@ const openAtOnce = 50;
 export async function loadStreams({ server, path, streams: count, shape, sampleEvery }: Load): Promise<LoadResult> {
   const { port } = server;
   const agesMs: number[] = [];
-  server.closeGate();
   const streams = Array.from({ length: 0 }, () => openStream({ port, path, shape: shape(0) }));
   for (let index = 0; index < count; index++) {
     const sampled = sampleEvery !== undefined && index % sampleEvery === 0;
@@ -40,6 +39,7 @@ export async function loadStreams({ server, path, streams: count, shape, sampleE
   await Promise.all(streams.map(({ ended }) => ended));
   const seconds = (performance.now() - startedAt) / 1_000;
   const after = await server.read();
+  server.closeGate();
   const frames = framesOf() - framesBefore;
   return { microsPerFrame: (after.cpuMicros - before.cpuMicros) / frames, framesPerSecond: frames / seconds, agesMs };
 }

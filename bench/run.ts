@@ -21,7 +21,9 @@ for (const name of names) {
   rows.push(...(await benchmark({ quick: values.quick, profile: values.profile })));
 }
 const seconds = Math.round((performance.now() - startedAt) / 1_000);
-console.log(`${cpus()[0]?.model ?? 'unknown CPU'}, ${availableParallelism()} cores, Node ${process.version}, ${seconds} s\n`);
+console.log(
+  `${cpus()[0]?.model ?? 'unknown CPU'}, ${availableParallelism()} cores, Node ${process.version}, ${seconds} s\n`,
+);
 console.log('| | bare | Reins | ratio | target | |\n|---|---|---|---|---|---|');
 for (const { what, bare, reins, ratio, target, met } of rows)
   console.log(`| ${what} | ${bare} | ${reins} | ${ratio} | ${target} | ${met ? 'met' : '**missed**'} |`);

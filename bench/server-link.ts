@@ -2,6 +2,7 @@
 
 import { fork, type ChildProcess } from 'node:child_process';
 import type { Arrivals } from './arrivals.ts';
+import { startProfile } from './profile.ts';
 
 export interface Reading {
   /** User and system time of the whole process, all threads. */
@@ -19,18 +20,16 @@ export interface ServerUnderTest {
   stop(): Promise<void>;
 }
 
-type Order = 'read' | 'open' | 'close' | 'stop';
+type Order = 'read' | 'open' | 'close' | 'stop' | { readonly openAndProfileTo: string };
 type Answer = { readonly port: number } | Reading;
 
-export interface StartOptions {
-  readonly args?: readonly string[];
-  /** Folder for a CPU profile of the server. */
-  readonly profile?: string | undefined;
-}
-
-export async function startServer(program: string, { args = [], profile }: StartOptions = {}): Promise<ServerUnderTest> {
-  const execArgv = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
-  const child = fork(new URL(program, import.meta.url), args, { execArgv });
+/** With `profile`, a folder, the server is profiled while its gate is open. */
+export async function startServer(
+  program: string,
+  args: readonly string[] = [],
+  profile?: string,
+): Promise<ServerUnderTest> {
+  const child = fork(new URL(program, import.meta.url), args);
   const { port } = await answerOf(child, (answer) => 'port' in answer);
   const send = (order: Order) => void child.send(order);
   return {
@@ -39,7 +38,7 @@ export async function startServer(program: string, { args = [], profile }: Start
       send('read');
       return answerOf(child, (answer) => 'cpuMicros' in answer);
     },
-    openGate: () => send('open'),
+    openGate: () => send(profile === undefined ? 'open' : { openAndProfileTo: profile }),
     closeGate: () => send('close'),
     async stop() {
       send('stop');
@@ -70,17 +69,21 @@ export interface Served {
 /** The server's end: answers orders until it is told to stop. */
 export function obey({ port, arrivals, marks, close }: Served): void {
   const answer = (value: Answer) => void process.send?.(value);
+  let profile: Promise<{ stop(): Promise<void> }> | null = null;
+  const closeGate = async () => {
+    arrivals.close();
+    await (await profile)?.stop();
+    profile = null;
+  };
   process.on('message', (order: Order) => {
-    switch (order) {
-      case 'read':
-        return answer({ cpuMicros: cpuMicros(), rssBytes: process.memoryUsage.rss(), marks });
-      case 'open':
-        return arrivals.open();
-      case 'close':
-        return arrivals.close();
-      case 'stop':
-        void close().finally(() => process.exit());
-    }
+    if (order === 'read') answer({ cpuMicros: cpuMicros(), rssBytes: process.memoryUsage.rss(), marks });
+    else if (order === 'open') arrivals.open();
+    else if (order === 'close') void closeGate();
+    else if (order === 'stop')
+      void closeGate()
+        .then(close)
+        .finally(() => process.exit());
+    else profile = startProfile(order.openAndProfileTo).finally(() => arrivals.open());
   });
   // The measuring process has died.
   process.on('disconnect', () => process.exit());

@@ -19,7 +19,7 @@ export async function startPair(profile?: string): Promise<ServerPair> {
   const folder = temporaryFolder();
   const [bare, reins] = await Promise.all([
     startServer('bare-server.ts'),
-    startServer('reins-server.ts', { args: [folder.path], profile }),
+    startServer('reins-server.ts', [folder.path], profile),
   ]);
   return {
     bare,

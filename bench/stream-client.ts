@@ -74,5 +74,6 @@ function requestText(path: string, shape: TaskShape): string {
 function reportAges(bytes: Buffer, onAge: (ms: number) => void): void {
   const [seconds, nanoseconds] = process.hrtime();
   const nowMicros = seconds * 1_000_000 + nanoseconds / 1_000;
-  for (const [, micros] of bytes.latin1Slice().matchAll(/"delta":"@(\d+) /g)) onAge((nowMicros - Number(micros)) / 1_000);
+  for (const [, micros] of bytes.toString('latin1').matchAll(/"delta":"@(\d+) /g))
+    onAge((nowMicros - Number(micros)) / 1_000);
 }

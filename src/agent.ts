@@ -57,7 +57,11 @@ export function createAgent(options: AgentOptions = {}): Agent {
     const harnessId = await parts.harness(options.harness ?? null);
     const body = { ...plainTask, ...input(prompt), harnessId, model: options.model ?? null };
     const instructions = options.instructions ?? null;
-    const accepted = await acceptTask(parts.services, { principal: owner, idempotency: null, body: { ...body, instructions } });
+    const accepted = await acceptTask(parts.services, {
+      principal: owner,
+      idempotency: null,
+      body: { ...body, instructions },
+    });
     return { local: parts, runId: accepted.runId };
   };
   const runStream: Agent['runStream'] = (prompt, runOptions = {}) => createRunStream(() => start(prompt), runOptions);

@@ -30,7 +30,7 @@ import type { Store } from './stores/store.ts';
 /** The principal of the operator's key and of `reins run` (DESIGN 5). */
 export const owner = 'owner';
 const expireEveryMs = 60_000;
-export const version = '0.1.0';
+const version = '0.1.0';
 
 export interface Parts {
   readonly logger?: Logger;

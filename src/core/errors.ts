@@ -21,16 +21,6 @@ export class ConfigurationError extends ReinsError {}
 /** Use after close, or a verb in the wrong state. */
 export class RuntimeStateError extends ReinsError {}
 
-/** A harness broke its contract: an event out of order, a second end (P-071). */
-export class AdapterProtocolError extends ReinsError {}
-
-/** An optional ability that this harness does not have was asked for (P-070). */
-export class CapabilityUnsupportedError extends ReinsError {
-  constructor(base: string, capability: string) {
-    super(`The harness '${base}' cannot ${capability}.`);
-  }
-}
-
 /** The store could not read or write. */
 export class StorageError extends ReinsError {
   override readonly retryable: boolean = true;

@@ -12,7 +12,6 @@ export type RunId = Id<'resp_'>;
 export type SessionId = Id<'hsess'>;
 export type HarnessId = Id<'chrn_'>;
 export type ApprovalId = Id<'apr_'>;
-export type KeyId = Id<'key_'>;
 
 function idKind<P extends string>(prefix: P) {
   return {

@@ -53,7 +53,7 @@ function convertObject(value: object, above: Set<object>): JsonValue {
   above.add(value);
   try {
     if ('toJSON' in value && typeof value.toJSON === 'function') return convert(value.toJSON(), above);
-    if (Array.isArray(value)) return value.map((item) => convert(item, above));
+    if (Array.isArray(value)) return Array.from(value, (item) => convert(item, above)); // `map` would leave holes.
     const entries = Object.entries(value).filter(([, item]) => item !== undefined);
     return Object.fromEntries(entries.map(([key, item]) => [toWellFormed(key), convert(item, above)]));
   } catch {

@@ -10,14 +10,6 @@ export interface Usage {
   readonly thinkingTokens: number | null;
 }
 
-export const unknownUsage: Usage = {
-  inputTokens: null,
-  outputTokens: null,
-  cacheReadInputTokens: null,
-  cacheCreationInputTokens: null,
-  thinkingTokens: null,
-};
-
 /** Sums what is known. Whether something was unknown is kept apart, as `usageIncomplete`. */
 export function addUsage(a: Usage | null, b: Usage | null): Usage | null {
   if (a === null || b === null) return a ?? b;

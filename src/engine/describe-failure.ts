@@ -24,11 +24,21 @@ export function describeFailure(thrown: unknown, model: ModelRef): Omit<ModelFai
   };
 }
 
-function ownReason(error: unknown): Exclude<ResetReason, 'transient-error'> | undefined {
+type OwnReason = Exclude<ResetReason, 'transient-error'>;
+
+function ownReason(error: unknown): OwnReason | undefined {
   if (error instanceof CallTimeoutError) return 'call-timeout';
   if (error instanceof MalformedReplyError) return 'malformed-reply';
   if (error instanceof IncompleteStreamError) return error.message.includes('sent nothing') ? 'stalled' : 'incomplete';
-  return undefined;
+  return error instanceof InStreamError ? damageOf(error.error) : undefined;
+}
+
+/** Damage that a provider client found in the stream and reported as an error part of its own. */
+function damageOf(error: unknown): OwnReason | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error.message.includes('without a finish reason')) return 'incomplete';
+  const damage = ['AI_InvalidResponseDataError', 'AI_JSONParseError', 'AI_TypeValidationError'];
+  return damage.includes(error.name) ? 'malformed-reply' : undefined;
 }
 
 const typeOfClass = {
@@ -62,12 +72,12 @@ function errorInfo(
     retryable: failureClass === 'transient',
     provider: model.provider,
     model: model.model,
-    ...(facts.status === undefined ? {} : { status: facts.status }),
+    ...(facts.status === undefined || facts.status < 400 ? {} : { status: facts.status }),
   };
 }
 
 function said({ status, providerType }: FailureFacts): string {
-  const words = [status === undefined ? [] : [`status ${status}`], providerType === undefined ? [] : [providerType]];
+  const words = [status === undefined || status < 400 ? [] : [`status ${status}`], providerType ?? []];
   const list = words.flat().map((word) => word.slice(0, 80));
   return list.length === 0 ? '' : ` (${list.join(', ')})`;
 }

@@ -27,6 +27,8 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
+  /** What kind of thing it does, for permission modes (E-521). */
+  readonly useKind?: 'readonly' | 'edit' | 'execute' | 'network';
   readonly replay?: ReplayPolicy;
   readonly concurrent?: boolean;
   readonly timeoutSeconds?: number;

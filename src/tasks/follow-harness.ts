@@ -16,7 +16,10 @@ type Fold = ReturnType<typeof createFeedFrames>;
 /** A task that is still being caught up with keeps its new events back until its past is folded (H1). */
 type Follower = { readonly held: RunEvent[] } | { readonly fold: Fold };
 
-/** Encoded frames, all that are there in each text. Ends when the signal aborts or the reader is too far behind. */
+/**
+ * Encoded frames, all that are there in each text; first the comment that says: from here on nothing is missed. Ends when
+ * the signal aborts or the reader is too far behind.
+ */
 export async function* followHarness(
   services: Services,
   {
@@ -44,6 +47,7 @@ export async function* followHarness(
     for (const run of await services.store.unfinishedRuns())
       if (run.harnessId === record.harnessId && !followers.has(run.runId))
         await join(services, run.runId, { followers, receive });
+    yield ': open\n\n';
     for (let text = await outbox.take(); text !== ''; text = await outbox.take()) yield text;
   } finally {
     signal.removeEventListener('abort', outbox.close);

@@ -30,6 +30,13 @@ export async function responseOf(services: Services, run: RunRecord): Promise<Re
   return run.response ?? (await foldLog(services, run)).view.response();
 }
 
+/** The response of an accepted task as it stands, also of one whose storing was declined: its caller holds the key (UD-07). */
+export async function acceptedResponse(services: Services, runId: RunId): Promise<ResponseBody> {
+  const run = await services.store.run(runId);
+  if (run === null || run.deleted) throw new NotFoundError('response');
+  return responseOf(services, run);
+}
+
 /** The input the task was created with, as items (U-211). */
 export async function readInputItems(
   services: Services,

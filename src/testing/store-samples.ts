@@ -33,10 +33,23 @@ export function noteDraft(text: string): EventDraft {
 
 export function resultDraft(runId: RunId, sessionId: SessionId, status: FinalStatus = 'completed'): EventDraft {
   const data: RunResultData = {
-    ...{ runId, sessionId, requestId: null, status, stopReason: 'end-turn', output: '', partialOutput: null },
-    ...{ usage: null, usageIncomplete: false, error: null, pending: [], steps: 1, attempts: 1 },
-    ...{ model: { requested: model, served: null, fallback: false, reason: null }, unstopped: [] },
-    ...{ startedAtMs: 0, endedAtMs: 0 },
+    runId,
+    sessionId,
+    requestId: null,
+    status,
+    stopReason: 'end-turn',
+    output: '',
+    partialOutput: null,
+    usage: null,
+    usageIncomplete: false,
+    error: null,
+    pending: [],
+    steps: 1,
+    attempts: 1,
+    model: { requested: model, served: null, fallback: false, reason: null },
+    unstopped: [],
+    startedAtMs: 0,
+    endedAtMs: 0,
   };
   return { type: 'run-result', step: 1, attempt: 0, data };
 }

@@ -71,6 +71,8 @@ function isCut(cause: unknown): boolean {
   return cause instanceof Error && (cause.name === 'AbortError' || cause.message === 'terminated');
 }
 
+export const isDelta = ({ event }: SeenFrame): boolean => event.delta !== undefined;
+
 export const isTerminal = ({ event }: SeenFrame): boolean =>
   event.type === 'response.completed' || event.type === 'response.failed' || event.type === 'response.incomplete';
 
@@ -89,7 +91,8 @@ export function assembleOutput(frames: readonly SeenFrame[]): readonly Item[] {
     const said = textOf(item);
     if (item.type !== 'function_call_output' && said !== open.get(index))
       throw new Error(`Item ${item.id} says ${JSON.stringify(said)}, its deltas ${JSON.stringify(open.get(index))}`);
-    if (item.id !== items.get(index)?.id) throw new Error(`Item ${item.id} is done, but was not the one added at ${index}.`);
+    if (item.id !== items.get(index)?.id)
+      throw new Error(`Item ${item.id} is done, but was not the one added at ${index}.`);
     items.set(index, item);
   }
   return [...items].toSorted(([a], [b]) => a - b).map(([, item]) => item);

@@ -1,11 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { join } from 'node:path';
+import { allScopes, createKey } from '../../src/auth/keys.ts';
+import { harnessIds } from '../../src/core/ids.ts';
 import { connectTo, key, type Uhp } from './uhp.ts';
 import { createServer, type Parts } from '../../src/compose.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { startReins, type ReinsProcess } from '../reins-process.ts';
-import type { Store } from '../../src/stores/store.ts';
 
 export interface TestServer extends AsyncDisposable {
   readonly uhp: Uhp;
@@ -49,8 +51,35 @@ export async function startProcess(
   };
 }
 
-/** The store of a data folder that no server works on now. */
-export async function withStore<T>(data: string, use: (store: Store) => Promise<T>): Promise<T> {
+/** A start of `reins serve` that is killed after so many ms, mostly before it listens. */
+export async function killDuringStart(data: string, ms: number): Promise<void> {
+  const { child, ended } = startReins(['serve', '--data', data, '--port', '0'], { env: { REINS_API_KEY: key } });
+  await pause(ms);
+  child.kill('SIGKILL');
+  await ended;
+}
+
+/** A further harness, and a key of its principal, made while no server works on the folder. */
+export async function addHarness(
+  data: string,
+  principal: string,
+): Promise<{ readonly token: string; readonly harnessId: string }> {
   await using store = openSqlite(join(data, 'reins.db'));
-  return use(store);
+  const harnessId = harnessIds.make(`of-${principal}-${(await store.harnesses(principal)).length}`);
+  const { key: token, record } = createKey({ principal, scopes: allScopes, atMs: Date.now() });
+  await store.putKey(record);
+  await store.putHarness({
+    harnessId,
+    principal,
+    name: principal,
+    base: 'native',
+    defaultModel: null,
+    systemPrompt: null,
+    disabledTools: [],
+    maxStep: null,
+    timeoutSeconds: null,
+    createdAtMs: Date.now(),
+    deleted: false,
+  });
+  return { token, harnessId };
 }

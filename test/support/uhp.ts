@@ -24,7 +24,11 @@ type Headers_ = Readonly<Record<string, string>>;
 /** The smallest client of the protocol: requests as they are, answers as they come. */
 export interface Uhp {
   readonly url: string;
-  send(method: string, path: string, options?: { readonly body?: unknown; readonly headers?: Headers_ }): Promise<Answer>;
+  send(
+    method: string,
+    path: string,
+    options?: { readonly body?: unknown; readonly headers?: Headers_ },
+  ): Promise<Answer>;
   create(body: object, headers?: Headers_): Promise<Answer>;
   get(id: string): Promise<Answer>;
   cancel(id: string): Promise<Answer>;
@@ -35,7 +39,11 @@ export interface Uhp {
 }
 
 export function connectTo(url: string, token = key): Uhp {
-  const request = (method: string, path: string, { body, headers, signal }: { body?: unknown; headers?: Headers_; signal?: AbortSignal }) =>
+  const request = (
+    method: string,
+    path: string,
+    { body, headers, signal }: { body?: unknown; headers?: Headers_; signal?: AbortSignal },
+  ) =>
     fetch(url + path, {
       method,
       headers: {
@@ -43,22 +51,39 @@ export function connectTo(url: string, token = key): Uhp {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body) }),
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     } as RequestInit);
   const send: Uhp['send'] = async (method, path, options = {}) => {
     const response = await request(method, path, options);
     const text = await response.text();
     const body = (text === '' ? {} : JSON.parse(text)) as Body & { error?: { code?: string; param?: string | null } };
-    return { status: response.status, headers: response.headers, body, code: body.error?.code, param: body.error?.param };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body,
+      code: body.error?.code,
+      param: body.error?.param,
+    };
   };
-  const open = async (method: string, path: string, options: { body?: unknown; headers?: Headers_ }): Promise<Attachment> => {
+  const open = async (
+    method: string,
+    path: string,
+    options: { body?: unknown; headers?: Headers_ },
+  ): Promise<Attachment> => {
     const client = new AbortController();
     const response = await request(method, path, { ...options, signal: client.signal });
     const { status, headers } = response;
     if (status !== 204 && headers.get('content-type')?.startsWith('text/event-stream') !== true)
       throw new Error(`No stream, but ${status}: ${await response.text()}`);
-    return { status, headers, frames: readFrames(response.body ?? new ReadableStream({ start: (c) => c.close() })), leave: () => client.abort() };
+    return {
+      status,
+      headers,
+      frames: readFrames(response.body ?? new ReadableStream({ start: (c) => c.close() })),
+      leave: () => client.abort(),
+    };
   };
   return {
     url,
@@ -81,7 +106,10 @@ export async function whole(attachment: Promise<Attachment>): Promise<readonly S
 }
 
 /** Frames until one fits, that one included; then the connection is dropped. */
-export async function until(attachment: Attachment, fits: (frame: SeenFrame) => boolean): Promise<readonly SeenFrame[]> {
+export async function until(
+  attachment: Attachment,
+  fits: (frame: SeenFrame) => boolean,
+): Promise<readonly SeenFrame[]> {
   const seen: SeenFrame[] = [];
   for await (const frame of attachment.frames) {
     seen.push(frame);

@@ -101,6 +101,12 @@ describe.each(wires)('%s', (...wire) => {
     expect(finishOf(answer)?.raw).toBeDefined();
   });
 
+  test("a call without arguments has '' or {} for input", async () => {
+    const answer = await once({ pieces: [call('c1', '')] });
+    expect(callsOf(answer).map(([, input]) => input || '{}')).toEqual(['{}']);
+    expect(finishOf(answer)?.raw).toBeDefined();
+  });
+
   test('parallel calls stay apart and in order', async () => {
     const answer = await once({ pieces: [call('c1', '{"a":1}'), call('c2', '{"a":', '2}')] });
     expect(callsOf(answer)).toEqual([

@@ -17,6 +17,7 @@ export const editFile = fileTool({
     },
     ['path', 'old', 'new'],
   ),
+  useKind: 'edit',
   replay: 'manual',
   concurrent: false, // two edits of one file at once would lose one of them
   async run(input, context) {

@@ -18,6 +18,7 @@ export const glob = fileTool({
     },
     ['pattern'],
   ),
+  useKind: 'readonly',
   replay: 'safe',
   async run(input, { workspace, signal }) {
     const isWanted = parseGlob(input.text('pattern'));

@@ -23,6 +23,7 @@ export const grep = fileTool({
     },
     ['pattern'],
   ),
+  useKind: 'readonly',
   replay: 'safe',
   timeoutSeconds: 20, // the bound of a pattern that never ends
   async run(input, { workspace, signal }) {

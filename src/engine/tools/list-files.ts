@@ -16,6 +16,7 @@ export const listFiles = fileTool({
     { path: { type: 'string', description: 'Folder, relative to the working directory. Default: that directory.' } },
     [],
   ),
+  useKind: 'readonly',
   replay: 'safe',
   async run(input, { workspace }) {
     const given = input.optionalText('path') ?? '.';

@@ -16,6 +16,7 @@ export const readFile = fileTool({
     },
     ['path'],
   ),
+  useKind: 'readonly',
   replay: 'safe',
   async run(input, { workspace }) {
     const given = input.text('path');

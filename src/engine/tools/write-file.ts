@@ -14,6 +14,7 @@ export const writeFile = fileTool({
     },
     ['path', 'content'],
   ),
+  useKind: 'edit',
   replay: 'idempotent',
   concurrent: false, // a batch may write and edit one file: in call order, each sees the one before
   async run(input, context) {

@@ -16,7 +16,7 @@ export function harnessFeedRoutes(services: Services, sendStream: SendStream): r
           async handle(call) {
             const [{ principal }, harnessId] = [call.caller, idOf(call)];
             await readHarness(services, principal, harnessId);
-            return sendStream(call, (signal) => withOpening(followHarness(services, { principal, harnessId, signal })));
+            return sendStream(call, (signal) => batches(followHarness(services, { principal, harnessId, signal })));
           },
         },
       },
@@ -24,19 +24,6 @@ export function harnessFeedRoutes(services: Services, sendStream: SendStream): r
   ];
 }
 
-/** The comment on opening says: from here on nothing is missed. So the feed is subscribed to before it is sent. */
-async function* withOpening(frames: AsyncIterable<string>): AsyncIterable<SseBatch> {
-  const iterator = frames[Symbol.asyncIterator]();
-  let next = iterator.next();
-  // Heard below; a failure in the meantime must not count as unheard.
-  next.catch(() => {});
-  try {
-    yield { text: ': open\n\n' };
-    for (let frame = await next; frame.done !== true; frame = await next) {
-      yield { text: frame.value };
-      next = iterator.next();
-    }
-  } finally {
-    await iterator.return?.();
-  }
+async function* batches(frames: AsyncIterable<string>): AsyncIterable<SseBatch> {
+  for await (const text of frames) yield { text };
 }

@@ -9,7 +9,7 @@ import { acceptTask, type Accepted } from '../../tasks/accept-task.ts';
 import { cancelTask } from '../../tasks/cancel-task.ts';
 import { deleteResponse } from '../../tasks/delete-response.ts';
 import { checkCursor, followFrames } from '../../tasks/follow-task.ts';
-import { awaitResponse, findRun, readInputItems, readResponse } from '../../tasks/read-response.ts';
+import { acceptedResponse, awaitResponse, findRun, readInputItems, readResponse } from '../../tasks/read-response.ts';
 import type { Services } from '../../tasks/services.ts';
 import { cursorOf, flagOf, idempotencyKeyOf, lastEventIdOf } from '../request-fields.ts';
 import { idOf, type Call, type Route } from '../route.ts';
@@ -66,7 +66,7 @@ async function createResponse(services: Services, sendStream: SendStream, call: 
   markReplay(services, call, accepted);
   const { runId } = accepted;
   if (body.stream) return attach(services, sendStream, { call, runId, after, reinsEvents: null });
-  return body.background ? readResponse(services, principal, runId) : waitForEnd(services, call, runId);
+  return body.background ? acceptedResponse(services, runId) : waitForEnd(services, call, runId);
 }
 
 async function getResponse(services: Services, sendStream: SendStream, call: Call): Promise<unknown> {

@@ -2,10 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { SchemaError, StorageError } from '../../core/errors.ts';
+import { evolve, initialRunState } from '../../core/run-state.ts';
+import { arbitraryLog } from '../../testing/arbitrary-log.ts';
 import { describeStoreContract } from '../../testing/store-contract.ts';
 import { admissionOf, noteDraft, stampAll } from '../../testing/store-samples.ts';
+import { stampEvent } from '../event-shape.ts';
 import { openSqlite } from './open-sqlite.ts';
 
 const folders: string[] = [];
@@ -68,7 +72,9 @@ test('a run that spans many eras of the batch index is read whole and in order',
   await store.admit(a);
   await store.admit(b);
   const append = (admission: typeof a, after: number) => ({
-    ...{ runId: admission.runId, generation: 1, after },
+    runId: admission.runId,
+    generation: 1,
+    after,
     events: stampAll([noteDraft(`${after}`)], admission.runId, admission.sessionId),
   });
   for (let round = 0; round < 10; round++) {
@@ -78,4 +84,32 @@ test('a run that spans many eras of the batch index is read whole and in order',
   const events = await store.readEvents(a.runId, { after: 0, limit: 99 });
   expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
   expect((await store.readEvents(a.runId, { after: 10, limit: 99 })).map(({ seq }) => seq)).toEqual([11]);
+});
+
+test('E-845: the fold of a pruned log is the fold of the whole log', async () => {
+  await using store = openSqlite(':memory:');
+  let runs = 0;
+  await fc.assert(
+    fc.asyncProperty(arbitraryLog, fc.integer({ min: 1, max: 9 }), async (log, size) => {
+      const admission = admissionOf(`run${runs++}`);
+      const { runId, sessionId } = admission;
+      const events = log.map((event) => stampEvent(event, { runId, sessionId, at: event.at, leg: event.leg }));
+      await store.admit({ ...admission, events: events.slice(0, 1) });
+      for (let after = 1; after < events.length; after += size) {
+        const slice = events.slice(after, after + size);
+        const ends = after + size >= events.length && {
+          end: { status: 'completed', response: null, atMs: runs } as const,
+        };
+        await store.append([{ runId, generation: 1, after, events: slice, ...ends }], { durable: false });
+      }
+      const fold = async () => {
+        const stored = await store.readEvents(runId, { after: 0, limit: 100_000 });
+        return { state: stored.reduce(evolve, initialRunState(runId, sessionId)), count: stored.length };
+      };
+      const whole = await fold();
+      expect(whole.count).toBe(log.length);
+      await store.prune({ endedBeforeMs: runs + 1 });
+      expect((await fold()).state).toEqual(whole.state);
+    }),
+  );
 });

@@ -2,7 +2,7 @@
 //
 // - Committed events stay as they are, under the seq they have; the log then has holes.
 // - Deltas of an attempt that nothing replaced, neither `turn-complete` nor `attempt-reset`, are the run's partial output:
-//   they are joined, block by block, and stand where the first of them stood.
+//   they are joined, as far as no other block came between, and stand where the first of them stood.
 // - The fold of the pruned log gives the same result and transcript as before.
 // - Rows are changed in place: a row moved to the end of the table would lie in an era far from its run.
 
@@ -65,7 +65,7 @@ function join(attempts: Map<string, Map<string, RunEvent[]>>, event: RunEvent): 
   const blocks = attempts.get(attemptKey(event)) ?? new Map<string, RunEvent[]>();
   attempts.set(attemptKey(event), blocks);
   const callId = event.type === 'tool-call-delta' ? event.data.id : null;
-  const key = JSON.stringify([event.type, event.block, callId]);
+  const key = JSON.stringify([event.type, callId]);
   const deltas = blocks.get(key) ?? [];
   blocks.set(key, deltas);
   const last = deltas.at(-1);

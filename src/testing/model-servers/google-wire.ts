@@ -37,7 +37,7 @@ function parts(piece: Exclude<ReplyPiece, { kind: 'pause' }>): object[] {
     case 'thinking':
       return piece.chunks.map((text) => ({ text, thought: true }));
     case 'tool-call': {
-      const args: unknown = JSON.parse(piece.arguments.join(''));
+      const args: unknown = JSON.parse(piece.arguments.join('') || '{}');
       return [{ functionCall: { ...(piece.id === null ? {} : { id: piece.id }), name: piece.name, args } }];
     }
   }

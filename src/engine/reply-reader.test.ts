@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createReplyReader } from './reply-reader.ts';
+import type { EventDraft } from '../core/run-event.ts';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+
+const place = { step: 1, attempt: 1 };
+const finish = (
+  raw: string | undefined = 'stop',
+  unified: 'stop' | 'length' | 'tool-calls' = 'stop',
+): LanguageModelV4StreamPart => ({
+  type: 'finish',
+  finishReason: { unified, raw },
+  usage: {
+    inputTokens: { total: 3, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: 5, text: undefined, reasoning: undefined },
+  },
+});
+const text = (id: string, delta: string): LanguageModelV4StreamPart => ({ type: 'text-delta', id, delta });
+
+function read(parts: readonly LanguageModelV4StreamPart[]) {
+  const reader = createReplyReader(place);
+  const events = parts.flatMap((part) => reader.push(part));
+  const { reply, rest } = reader.end();
+  return { reply, events: [...events, ...rest] };
+}
+
+function joined(events: readonly EventDraft[]): Map<number, string> {
+  const byBlock = new Map<number, string>();
+  for (const event of events) {
+    const piece =
+      event.type === 'tool-call-delta' ? event.data.partialJson : event.type === 'text-delta' ? event.data : '';
+    byBlock.set(event.block ?? -1, (byBlock.get(event.block ?? -1) ?? '') + piece);
+  }
+  return byBlock;
+}
+
+test('E-106, E-945, B002: any split of any text gives the same deltas joined, and no event holds a lone surrogate', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.array(fc.nat(200)), (whole, cuts) => {
+      const at = [...new Set(cuts.map((cut) => cut % (whole.length + 1)))].toSorted((a, b) => a - b);
+      const pieces = [0, ...at].map((from, index) => whole.slice(from, at[index] ?? whole.length));
+      const { reply, events } = read([...pieces.map((piece) => text('0', piece)), finish()]);
+      for (const event of events) expect(JSON.stringify(event).isWellFormed()).toBe(true);
+      expect(reply.text).toBe(whole.toWellFormed());
+      expect(joined(events).get(0) ?? '').toBe(reply.text);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('E-125: interleaved blocks keep their own texts, and the parts cut them out of the whole', () => {
+  const { reply, events } = read([
+    text('a', 'one '),
+    text('b', 'two '),
+    text('a', 'more'),
+    text('b', 'again'),
+    finish(),
+  ]);
+  const parts = reply.parts.map((part) => (part.kind === 'tool-call' ? '' : reply.text.slice(part.start, part.end)));
+  expect(parts).toEqual(['one more', 'two again']);
+  expect([...joined(events).values()]).toEqual(['one more', 'two again']);
+});
+
+test('E-112: a call sent whole gives two events, the name and then all arguments', () => {
+  const { reply, events } = read([
+    { type: 'tool-call', toolCallId: 'c', toolName: 'add', input: '{"n":1}' },
+    finish('tool_calls', 'tool-calls'),
+  ]);
+  expect(events.map((event) => event.data)).toEqual([
+    { id: 'c', name: 'add', partialJson: '' },
+    { id: 'c', name: 'add', partialJson: '{"n":1}' },
+  ]);
+  expect(reply.calls).toEqual([{ id: 'c', name: 'add', arguments: '{"n":1}' }]);
+});
+
+test('E-306: a finish that the client made up, without a raw reason, is no end', () => {
+  const reader = createReplyReader(place);
+  reader.push(text('0', 'half'));
+  reader.push({ ...finish(), finishReason: { unified: 'other', raw: undefined } } as LanguageModelV4StreamPart);
+  expect(() => reader.end()).toThrow(/without the provider saying/);
+});
+
+test.each<[string, LanguageModelV4StreamPart[]]>([
+  [
+    'two calls with one id',
+    [
+      { type: 'tool-call', toolCallId: 'c', toolName: 'add', input: '{}' },
+      { type: 'tool-call', toolCallId: 'c', toolName: 'add', input: '{}' },
+    ],
+  ],
+  ['arguments for a call that never began', [{ type: 'tool-input-delta', id: 'x', delta: '{' }]],
+  [
+    'a whole call that contradicts what was streamed',
+    [
+      { type: 'tool-input-start', id: 'c', toolName: 'add' },
+      { type: 'tool-input-delta', id: 'c', delta: '{"n":1}' },
+      { type: 'tool-call', toolCallId: 'c', toolName: 'add', input: '{"n":2}' },
+    ],
+  ],
+  ['a call without its end', [{ type: 'tool-input-start', id: 'c', toolName: 'add' }]],
+])('E-307, B077: %s is a malformed reply', (_, parts) => {
+  expect(() => read([...parts, finish('tool_calls', 'tool-calls')])).toThrow(/reply|call/);
+});
+
+test('E-062: usage that nobody gave is null, never zero', () => {
+  const silent = finish();
+  if (silent.type !== 'finish') return;
+  const usage = {
+    inputTokens: { ...silent.usage.inputTokens, total: undefined },
+    outputTokens: { ...silent.usage.outputTokens, total: undefined },
+  };
+  expect(read([text('0', 'x'), { ...silent, usage }]).reply.usage).toBeNull();
+  expect(read([text('0', 'x'), finish()]).reply.usage).toMatchObject({ inputTokens: 3, thinkingTokens: null });
+});

@@ -1,0 +1,9 @@
+// What authors of harnesses, stores and agents need to test theirs. Nothing here is loaded by the server.
+
+export { checkLog } from './check-log.ts';
+export { createEngineRig, type EngineRig, type EngineRigOptions } from './engine-rig.ts';
+export { createManualClock, type ManualClock } from './manual-clock.ts';
+export { createScriptedModel, type ScriptedModel } from './scripted-model.ts';
+export { describeStoreContract } from './store-contract.ts';
+export { startModelServer } from './model-servers/model-server.ts';
+export { simpleCall, simpleText, type ReplyScript, type ScriptedReply } from './model-servers/reply-script.ts';
