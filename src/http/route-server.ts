@@ -8,6 +8,7 @@
 //     after the grace time is cut.
 
 import { METHODS, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { KeyStore } from '../auth/authenticate.ts';
 import type { Clock } from '../core/clock.ts';
@@ -56,6 +57,11 @@ export function createRouteServer(routes: readonly Route[], options: RouteServer
     response.on('error', () => {});
     app.routing(request, response);
   });
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   server.on('clientError', (error, socket) => answerBadHttp(error, socket, standing()));
   // An unknown expectation is ignored, so that its answer has the form of all others.
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
@@ -67,7 +73,7 @@ export function createRouteServer(routes: readonly Route[], options: RouteServer
       await startListening(server, host, port);
       return urlOf(server, host);
     },
-    close: (graceMs = 5_000) => closeAll({ server, app, calls, clock: options.clock }, graceMs),
+    close: (graceMs = 5_000) => closeAll({ server, sockets, app, calls, clock: options.clock }, graceMs),
     get openCalls() {
       return calls.size;
     },
@@ -151,18 +157,21 @@ function urlOf(server: Server, host: string): string {
 
 interface Closable {
   readonly server: Server;
+  readonly sockets: ReadonlySet<Socket>;
   readonly app: FastifyInstance;
   readonly calls: OpenCalls;
   readonly clock: Clock;
 }
 
-async function closeAll({ server, app, calls, clock }: Closable, graceMs: number): Promise<void> {
+async function closeAll({ server, sockets, app, calls, clock }: Closable, graceMs: number): Promise<void> {
   const cancelCut = clock.timer(graceMs, () => server.closeAllConnections());
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   // From now on a connection is idle no longer than its answer takes.
   server.keepAliveTimeout = 1;
   await calls.close();
   server.closeIdleConnections();
+  // Node takes a connection on which nothing was asked yet, as browsers and clients open them ahead, for a busy one.
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   await app.close();
   await closed;
   cancelCut();

@@ -40,7 +40,8 @@ export async function writeSse(
   try {
     for await (const { text } of batches) {
       if (signal.aborted) break;
-      await writeBatch(response, text, options);
+      const waiting = writeBatch(response, text, options);
+      if (waiting !== undefined) await waiting;
       if (signal.aborted) break;
     }
   } catch (cause) {
@@ -66,20 +67,18 @@ function openStream(response: ServerResponse): void {
 /** Big enough to be one write for whatever is live, small enough that a slow reader shows progress (W3). */
 const sliceBytes = 64 * 1024;
 
-async function writeBatch(response: ServerResponse, text: string, options: SseWriterOptions): Promise<void> {
-  for (const slice of slicesOf(text)) {
-    if (response.destroyed) return;
-    if (!response.write(slice)) await accepted(response, 'drain', options);
-  }
+/** What to wait for before the next batch; undefined for nothing, as nearly always. */
+function writeBatch(response: ServerResponse, text: string, options: SseWriterOptions): Promise<void> | undefined {
+  if (text.length > sliceBytes) return writeSlices(response, Buffer.from(text), options);
+  if (response.destroyed || response.write(text)) return undefined;
+  return accepted(response, 'drain', options);
 }
 
-function* slicesOf(text: string): Iterable<string | Uint8Array> {
-  const bytes = text.length <= sliceBytes ? null : Buffer.from(text);
-  if (bytes === null) {
-    yield text;
-    return;
+async function writeSlices(response: ServerResponse, bytes: Buffer, options: SseWriterOptions): Promise<void> {
+  for (let start = 0; start < bytes.length; start += sliceBytes) {
+    if (response.destroyed) return;
+    if (!response.write(bytes.subarray(start, start + sliceBytes))) await accepted(response, 'drain', options);
   }
-  for (let start = 0; start < bytes.length; start += sliceBytes) yield bytes.subarray(start, start + sliceBytes);
 }
 
 async function endStream(response: ServerResponse, options: SseWriterOptions): Promise<void> {

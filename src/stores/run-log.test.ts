@@ -14,22 +14,29 @@ afterEach(async () => {
   for (const store of disposables.splice(0)) await store[Symbol.asyncDispose]();
 });
 
+interface OpenedRun {
+  readonly admission: Admission;
+  readonly writer: RunWriter;
+}
+
 interface Rig {
   readonly store: Store;
   readonly clock: ManualClock;
   readonly log: RunLog;
-  open(name: string): Promise<{ admission: Admission; writer: RunWriter }>;
+  readonly open: (name: string) => Promise<OpenedRun>;
 }
 
-/** A log over a real store; `faults` replaces some of the store's methods. */
+/** A log over a real store, without a window unless asked for; `faults` replaces some of the store's methods. */
 function rig(faults: (store: Store) => Partial<Store> = () => ({}), options: Partial<RunLogOptions> = {}): Rig {
   const real = openSqlite(':memory:');
   disposables.push(real);
   const store: Store = { ...real, ...faults(real) };
   const clock = createManualClock();
-  const log = createRunLog({ store, clock, logger: silentLogger, ...options });
+  const log = createRunLog({ store, clock, logger: silentLogger, windowMs: 0, ...options });
   return {
-    ...{ store, clock, log },
+    store,
+    clock,
+    log,
     async open(name) {
       const admission = admissionOf(name);
       await log.admit(admission);
@@ -45,13 +52,13 @@ interface Reader {
   stop(): void;
 }
 
-function read(log: RunLog, { runId }: Admission, after = 0, onBatch: () => Promise<void> | void = () => {}): Reader {
+function read(log: RunLog, { runId }: Admission, after = 0, gate?: Promise<void>): Reader {
   const seen: RunEvent[] = [];
   const stop = new AbortController();
   const run = async () => {
     for await (const batch of log.follow(runId, { after, signal: stop.signal })) {
       seen.push(...batch);
-      await onBatch();
+      await gate;
     }
   };
   return { seen, done: run(), stop: () => stop.abort() };
@@ -60,7 +67,7 @@ function read(log: RunLog, { runId }: Admission, after = 0, onBatch: () => Promi
 const seqs = (events: readonly RunEvent[]) => events.map(({ seq }) => seq);
 const upTo = (last: number, from = 1) => Array.from({ length: last - from + 1 }, (_, index) => from + index);
 const ending = { status: 'completed', response: null, atMs: 9 } as const;
-const end = ({ admission, writer }: { admission: Admission; writer: RunWriter }, more: readonly EventDraft[] = []) =>
+const end = ({ admission, writer }: OpenedRun, more: readonly EventDraft[] = []) =>
   writer.end([...more, resultDraft(admission.runId, admission.sessionId)], ending);
 
 test('E-007: nobody sees an event before the store has it', async () => {
@@ -164,7 +171,7 @@ test('B043: a follower that stalls delays nobody and later gets the rest from th
   const { log, clock, open } = rig();
   const run = await open('a');
   const gate = Promise.withResolvers<void>();
-  const stalled = read(log, run.admission, 0, () => gate.promise);
+  const stalled = read(log, run.admission, 0, gate.promise);
   const brisk = read(log, run.admission);
   await clock.advance(0);
   for (let round = 0; round < 1_000; round++) await run.writer.write([noteDraft(`${round}`)]);
@@ -178,12 +185,13 @@ test('B043: a follower that stalls delays nobody and later gets the rest from th
 
 test('C2: after a pause a write goes at once; then everything of a window, of all runs, is one transaction', async () => {
   const batches: number[] = [];
-  const { clock, open } = rig((real) => ({
+  const faults = (real: Store): Partial<Store> => ({
     append: async (batch, options) => {
       batches.push(batch.length);
       return real.append(batch, options);
     },
-  }));
+  });
+  const { clock, open } = rig(faults, { windowMs: 5 });
   const runs = await Promise.all(['a', 'b', 'c'].map(open));
   await runs[0]?.writer.write([noteDraft('at once')]);
   expect(batches).toEqual([1]);

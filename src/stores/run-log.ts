@@ -69,7 +69,7 @@ export function createRunLog(options: RunLogOptions): RunLog {
   const channels = new Map<RunId, Channel>();
   const listeners = new Set<PublishListener>();
   const recent = createRecentEvents(recentBounds);
-  let closed = false;
+  let state: 'open' | 'closing' | 'closed' = 'open';
   const commit = createGroupCommit({
     store,
     clock,
@@ -131,7 +131,7 @@ export function createRunLog(options: RunLogOptions): RunLog {
     recent,
     store,
     clock,
-    isClosed: () => closed,
+    isClosed: () => state === 'closed',
   };
 
   return {
@@ -141,7 +141,7 @@ export function createRunLog(options: RunLogOptions): RunLog {
       return result;
     },
     writer(run) {
-      if (closed) throw new RuntimeStateError('The run log is closed.');
+      if (state !== 'open') throw new RuntimeStateError('The run log is closed.');
       const { runId, sessionId, generation, lastSeq, leg } = run;
       const channel = channelOf(runId);
       const queue: WriteQueue = {
@@ -175,11 +175,12 @@ export function createRunLog(options: RunLogOptions): RunLog {
       return () => void listeners.delete(listener);
     },
     async close() {
+      state = 'closing';
       for (const { queue } of channels.values()) {
         if (queue !== null) queue.refusal ??= new RuntimeStateError('The run log is closed.');
       }
       await commit.drain();
-      closed = true;
+      state = 'closed';
       for (const { followers } of channels.values()) for (const wake of followers) wake();
     },
   };

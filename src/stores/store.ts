@@ -131,6 +131,7 @@ export interface Store extends AsyncDisposable {
   /**
    * Stores all entries in one transaction and answers each, in order (L2, L3).
    * `durable` asks for a full sync before the answer; without it a power cut, but no crash, may lose the batch (E-802).
+   * An entry for a run that has ended, or is unknown, is `lease-lost`.
    * @throws StorageError  Nothing of the batch is stored.
    */
   append(batch: readonly Append[], options: { readonly durable: boolean }): Promise<readonly AppendResult[]>;
@@ -140,6 +141,8 @@ export interface Store extends AsyncDisposable {
   run(runId: RunId): Promise<RunRecord | null>;
   /** Runs without a final status, oldest first. */
   unfinishedRuns(): Promise<readonly RunRecord[]>;
+  /** The newest run of a session that is not deleted: what can be continued (UD-28). */
+  tip(sessionId: SessionId): Promise<RunId | null>;
   /** All runs of a session by turn, deleted ones included. */
   runsOfSession(sessionId: SessionId): Promise<readonly RunRecord[]>;
   /** Sets the flag if the run is not final, and gives the record as it then is; null for an unknown id. */

@@ -104,6 +104,9 @@ async function findPlace(services: Services, { principal, body }: TaskRequest): 
   if (named !== null && named.harnessId !== session.harnessId) throw new HarnessMismatchError();
   const harness = named ?? (await findHarness(services, principal, session.harnessId));
   if (session.runningRunId !== null) throw new SessionBusyError(session.sessionId, session.runningRunId);
+  // Judged again inside the transaction; here so that the order of checks holds.
+  const tip = await services.store.tip(session.sessionId);
+  if (tip !== previousRunId) throw notTip(tip);
   return { harness, session, previousRunId };
 }
 
@@ -225,13 +228,17 @@ function refusal(
     case 'no-session':
       return new NotFoundError('response', 'previous_response_id');
     case 'not-tip':
-      return new RequestError({
-        status: 409,
-        errorType: 'invalid_request_error',
-        code: 'reins_not_session_tip',
-        message: 'The session has gone on since that response; continue its newest one.',
-        param: 'previous_response_id',
-        detail: { tip: result.tip },
-      });
+      return notTip(result.tip);
   }
+}
+
+function notTip(tip: RunId | null): RequestError {
+  return new RequestError({
+    status: 409,
+    errorType: 'invalid_request_error',
+    code: 'reins_not_session_tip',
+    message: 'The session has gone on since that response; continue its newest one.',
+    param: 'previous_response_id',
+    detail: { tip },
+  });
 }

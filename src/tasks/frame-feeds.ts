@@ -4,8 +4,11 @@
 // F2. The feed moves only when a reader at its tip asks: nobody reading means nothing folded. Its one step is shared.
 // F3. A reader behind the held frames gets a feed of its own, from the start of the log. Both give the same bytes, as both
 //     are the same fold of the same log (E-003).
+// F4. What one step gave is kept as one text: the usual reader wants just that, and a frame by itself takes ten times the
+//     memory. A cursor inside such a text, of a reader that comes back, cuts it (protocol/sse.ts).
 
-import { createUhpFrames, type Frame, type UhpFrames } from '../views/uhp-frames.ts';
+import { createUhpFrames, type UhpFrames } from '../views/uhp-frames.ts';
+import { framesFrom } from '../protocol/sse.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import type { RunLog } from '../stores/run-log.ts';
@@ -38,9 +41,16 @@ export interface FrameFeeds {
 /** Frames a feed holds for readers that are a little behind: some 20 kB, as there may be thousands of feeds. */
 const heldFrames = 64;
 
+/** The frames `first` to `last`, as one step of a feed gave them. */
+interface Held extends FrameBatch {
+  readonly first: number;
+  readonly last: number;
+}
+
 interface Feed {
   readers: number;
-  readonly frames: Frame[];
+  /** In order and without holes; the newest is always among them. */
+  readonly held: Held[];
   readonly events: AsyncIterator<readonly RunEvent[]>;
   readonly fold: UhpFrames;
   readonly stop: AbortController;
@@ -74,21 +84,22 @@ export function createFrameFeeds(log: RunLog): FrameFeeds {
   ): AsyncGenerator<FrameBatch> {
     let feed = enter(source);
     let cursor = after;
+    const interrupt = interruptBy(signal);
     try {
       while (!signal.aborted) {
         const frames = framesAfter(feed, cursor);
-        const last = frames?.at(-1);
-        if (frames === null) {
+        if (frames === 'not-held') {
           leave(source, feed);
           feed = openFeed(log, source); // Of this reader alone (F3).
-        } else if (last !== undefined) {
-          cursor = last.sequence;
-          yield joinFrames(frames);
-          if (last.terminal) return;
+        } else if (frames !== null) {
+          cursor = frames.last;
+          yield frames;
+          if (frames.terminal) return;
         } else if (feed.ended) return;
-        else await orAborted(advance(feed), signal);
+        else await interrupt.orAborted(advance(feed));
       }
     } finally {
+      interrupt.release();
       leave(source, feed);
     }
   }
@@ -105,7 +116,7 @@ function openFeed(log: RunLog, source: FrameSource): Feed {
   const stop = new AbortController();
   return {
     readers: 0,
-    frames: [],
+    held: [],
     events: log.follow(source.runId, { after: 0, signal: stop.signal })[Symbol.asyncIterator](),
     fold: createUhpFrames(source),
     stop,
@@ -116,42 +127,63 @@ function openFeed(log: RunLog, source: FrameSource): Feed {
 
 /** One shared step of the feed: the next events of the log, as frames (F2). */
 function advance(feed: Feed): Promise<void> {
-  feed.step ??= stepFeed(feed).finally(() => {
-    feed.step = null;
-  });
+  feed.step ??= stepFeed(feed);
   return feed.step;
 }
 
 async function stepFeed(feed: Feed): Promise<void> {
-  const next = await feed.events.next();
-  if (next.done) {
-    feed.ended = true;
-    return;
+  try {
+    const next = await feed.events.next();
+    if (next.done) feed.ended = true;
+    else hold(feed, next.value);
+  } finally {
+    feed.step = null;
   }
-  for (const event of next.value) feed.frames.push(...feed.fold.push(event));
-  // Cut in bulk: a shift a frame would cost as much as the frames.
-  if (feed.frames.length > 2 * heldFrames) feed.frames.splice(0, feed.frames.length - heldFrames);
 }
 
-/** Held frames after the cursor; null when the next one is no longer, or not yet, held and others are. */
-function framesAfter({ frames }: Feed, cursor: number): readonly Frame[] | null {
-  const first = frames[0];
-  if (first === undefined) return [];
-  if (cursor + 1 < first.sequence) return null;
-  return frames.slice(cursor + 1 - first.sequence);
+function hold({ held, fold }: Feed, events: readonly RunEvent[]): void {
+  const first = (held.at(-1)?.last ?? -1) + 1;
+  let [last, text, terminal] = [first - 1, '', false];
+  for (const event of events)
+    for (const frame of fold.push(event)) {
+      last = frame.sequence;
+      text += frame.text;
+      terminal = frame.terminal;
+    }
+  if (last < first) return;
+  held.push({ first, last, text, terminal });
+  // What is dropped was held long enough: the rest still makes up the bound.
+  while (held[1] !== undefined && last + 1 - held[1].first >= heldFrames) held.shift();
 }
 
-function joinFrames(frames: readonly Frame[]): FrameBatch {
-  let text = '';
-  for (const frame of frames) text += frame.text;
-  return { text, terminal: frames.at(-1)?.terminal ?? false };
+/** Held frames after the cursor as one batch; null when there are none yet. */
+function framesAfter({ held }: Feed, cursor: number): Held | 'not-held' | null {
+  const [oldest, newest] = [held[0], held.at(-1)];
+  if (oldest === undefined || newest === undefined || cursor >= newest.last) return null;
+  if (cursor + 1 < oldest.first) return 'not-held';
+  // The usual reader is one step behind: look from the end.
+  let from = held.length - 1;
+  while ((held[from]?.first ?? 0) > cursor + 1) from -= 1;
+  const ahead = from === held.length - 1 ? newest : joinHeld(held.slice(from), newest);
+  return ahead.first > cursor ? ahead : { ...ahead, first: cursor + 1, text: framesFrom(ahead.text, cursor + 1) };
 }
 
-/** The promise, or a return as soon as the signal aborts. Leaves no listener behind. */
-function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => resolve();
-    signal.addEventListener('abort', onAbort);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
+function joinHeld(held: readonly Held[], newest: Held): Held {
+  return { ...newest, first: held[0]?.first ?? newest.first, text: held.map(({ text }) => text).join('') };
+}
+
+/** One listener for all waits of a reader: adding and removing one at each wait costs as much as the frames. */
+function interruptBy(signal: AbortSignal) {
+  let wake = () => {};
+  const onAbort = () => wake();
+  signal.addEventListener('abort', onAbort);
+  return {
+    /** The promise, or a return as soon as the signal aborts. */
+    orAborted: (promise: Promise<void>) =>
+      new Promise<void>((resolve, reject) => {
+        wake = resolve;
+        promise.then(resolve, reject);
+      }),
+    release: () => signal.removeEventListener('abort', onAbort),
+  };
 }

@@ -19,6 +19,8 @@ const scanEveryMs = 1_000;
 export async function recoverRuns(services: Services): Promise<number> {
   let taken = 0;
   for (const run of await services.store.unfinishedRuns()) {
+    // A cancel that was accepted elsewhere, or in the instant of admission, has set the flag and found nobody to stop.
+    if (run.control === 'cancel') services.runs.stop(run.runId, 'cancel');
     if (services.runs.isRunning(run.runId) || isBeingAdmitted(services, run)) continue;
     const mine = await services.store.takeOver(run.runId, services.owner);
     if (mine === null) continue;

@@ -22,17 +22,14 @@ export function createUhpFrames(options: Omit<UhpViewOptions, 'emit'>): UhpFrame
 }
 
 function createEncoder(): (event: UhpEvent) => Frame {
-  // Nearly all events are deltas of the same item: what they share is encoded once.
-  let itemId = '';
-  let shared = '';
+  // Nearly all events are deltas of a few open items: what those of one item share is encoded once.
+  const shared: { readonly itemId: string; readonly text: string }[] = [];
   const encodeDelta = (event: UhpEventOf<'response.output_text.delta'>): Frame => {
-    const { sequence_number: sequence, item_id, output_index, content_index } = event;
-    if (item_id !== itemId) {
-      itemId = item_id;
-      shared = `,"item_id":${JSON.stringify(item_id)},"output_index":${output_index},"content_index":${content_index},"delta":`;
-    }
+    const { sequence_number: sequence, item_id, output_index } = event;
+    let place = shared[output_index];
+    if (place?.itemId !== item_id) place = shared[output_index] = { itemId: item_id, text: encodePlace(event) };
     const delta = JSON.stringify(event.delta);
-    const data = `{"type":"response.output_text.delta","sequence_number":${sequence}${shared}${delta}}`;
+    const data = `{"type":"response.output_text.delta","sequence_number":${sequence}${place.text}${delta}}`;
     return { sequence, text: encodeSse(sequence, data), terminal: false };
   };
   return (event) => {
@@ -40,4 +37,8 @@ function createEncoder(): (event: UhpEvent) => Frame {
     const sequence = event.sequence_number;
     return { sequence, text: encodeSse(sequence, JSON.stringify(event)), terminal: isTerminal(event) };
   };
+}
+
+function encodePlace({ item_id, output_index, content_index }: UhpEventOf<'response.output_text.delta'>): string {
+  return `,"item_id":${JSON.stringify(item_id)},"output_index":${output_index},"content_index":${content_index},"delta":`;
 }

@@ -254,6 +254,15 @@ test('the parts are those of a provider: one block, a raw finish reason, usage u
   expect(parts.at(-1)).toMatchObject({ finishReason: { raw: 'stop' }, usage: { inputTokens: { total: undefined } } });
 });
 
+test('UD-03: a reply budget cuts the answer, and the finish says so; one that suffices cuts nothing', async () => {
+  const play = async (maxOutputTokens: number) => {
+    const parts = await timeline({ prompt: user('Count slowly from 1 to 5'), maxOutputTokens }, 'full');
+    return { deltas: deltas(parts).length, end: parts.at(-1)?.part };
+  };
+  expect(await play(2)).toMatchObject({ deltas: 2, end: { finishReason: { unified: 'length', raw: 'length' } } });
+  expect(await play(5)).toMatchObject({ deltas: 5, end: { finishReason: { unified: 'stop' } } });
+});
+
 test('a call comes in pieces that join to its input, under an id that is new in the conversation', async () => {
   const before: LanguageModelV4Prompt = [
     { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'call_demo_1', toolName: 'bash', input: {} }] },

@@ -59,34 +59,43 @@ async function* play(request: ModelRequest, wait: Wait): AsyncGenerator<ModelPar
   const answer = answerDemo(request);
   yield { type: 'stream-start', warnings: [] };
   yield { type: 'response-metadata', modelId: 'demo' };
-  yield* answer.kind === 'text' ? playText(answer, wait) : playCall(answer, { id: nextCallId(request), wait });
-  const finishReason = answer.kind === 'text' ? ({ unified: 'stop', raw: 'stop' } as const) : calledTool;
+  const finishReason =
+    answer.kind === 'text'
+      ? yield* playText(answer, { wait, mostPieces: request.maxOutputTokens ?? Infinity })
+      : yield* playCall(answer, { id: nextCallId(request), wait });
   yield { type: 'finish', finishReason, usage: unknownUsage };
 }
 
+const stopped = { unified: 'stop', raw: 'stop' } as const;
+const cutShort = { unified: 'length', raw: 'length' } as const;
 const calledTool = { unified: 'tool-calls', raw: 'tool_calls' } as const;
 const unknownUsage = {
   inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
   outputTokens: { total: undefined, text: undefined, reasoning: undefined },
 };
 
-async function* playText({ text, pace }: Extract<DemoAnswer, { kind: 'text' }>, wait: Wait): AsyncGenerator<ModelPart> {
+/** A script has no tokens; for its reply budget a piece counts as one. */
+async function* playText(
+  { text, pace }: Extract<DemoAnswer, { kind: 'text' }>,
+  { wait, mostPieces: budget }: { readonly wait: Wait; readonly mostPieces: number },
+): AsyncGenerator<ModelPart, typeof stopped | typeof cutShort> {
   const whole = toWellFormed(text);
   const pieces = atLeastThree(pace === 'numbers' ? whole.split(/(?<=\n)/) : inWords(whole), whole);
   // Each pause is as long as the pace asks, and long enough that the last piece does not come too early (E-909).
   const pauseMs = Math.max(stepMs[pace], Math.ceil((shortestAnswerMs - firstDeltaMs) / (pieces.length - 1)));
-  for (const [index, delta] of pieces.entries()) {
+  for (const [index, delta] of pieces.slice(0, budget).entries()) {
     await wait(index === 0 ? firstDeltaMs : pauseMs);
     if (index === 0) yield { type: 'text-start', id: '0' };
     yield { type: 'text-delta', id: '0', delta };
   }
   yield { type: 'text-end', id: '0' };
+  return pieces.length > budget ? cutShort : stopped;
 }
 
 async function* playCall(
   { name, input }: Extract<DemoAnswer, { kind: 'call' }>,
   { id, wait }: { readonly id: string; readonly wait: Wait },
-): AsyncGenerator<ModelPart> {
+): AsyncGenerator<ModelPart, typeof calledTool> {
   const json = JSON.stringify(input);
   await wait(firstDeltaMs);
   yield { type: 'tool-input-start', id, toolName: name };
@@ -96,6 +105,7 @@ async function* playCall(
   }
   yield { type: 'tool-input-end', id };
   yield { type: 'tool-call', toolCallId: id, toolName: name, input: json };
+  return calledTool;
 }
 
 /** Unlike every id before it in the conversation, as long as that holds only calls of this model. */

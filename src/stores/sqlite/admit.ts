@@ -52,7 +52,7 @@ function takeSession(db: Database, admission: Admission): AdmitResult | null {
 }
 
 /** The newest response of a session; a deleted one gives way to the one before it (UD-08). */
-function tipOf(db: Database, session: string): RunId | null {
+export function tipOf(db: Database, session: string): RunId | null {
   const row = db.get(
     'SELECT run_id FROM runs WHERE session_id = ? AND deleted = 0 ORDER BY turn DESC LIMIT 1',
     session,

@@ -3,7 +3,7 @@
 
 import type { KeyRecord, HarnessRecord, Store } from '../store.ts';
 import type { RunId } from '../../core/ids.ts';
-import { admit } from './admit.ts';
+import { admit, tipOf } from './admit.ts';
 import { append } from './append.ts';
 import { integer, text } from './columns.ts';
 import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
@@ -38,6 +38,7 @@ export function openSqlite(path: string, options?: DatabaseOptions): Store {
 
     run: async (id) => findRun(id),
     unfinishedRuns: async () => db.all(`${selectRun} WHERE status = 'running' ORDER BY runs.run_no`).map(runRecord),
+    tip: async (id) => tipOf(db, id),
     runsOfSession: async (id) => db.all(`${selectRun} WHERE session_id = ? ORDER BY turn`, id).map(runRecord),
     async requestCancel(id) {
       db.run(`UPDATE runs SET control = 'cancel' WHERE run_id = ? AND status = 'running'`, id);

@@ -35,6 +35,7 @@ export function pruneRun(db: Database, id: RunId): void {
       for (const batch of page) pruneBatch(db, batch, partial);
       after = last.row.lastSeq;
     }
+    db.run('DELETE FROM takeovers WHERE run_no = (SELECT run_no FROM runs WHERE run_id = ?)', id);
     // The result of `store: false` lives as long as its idempotency key (UD-07).
     db.run('UPDATE runs SET pruned = 1, response = iif(store, response, NULL) WHERE run_id = ?', id);
   });
