@@ -2,24 +2,22 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** Who may import whom. A folder without a row may import nothing; the deepest row that fits a file counts. */
+/** Who may import whom: what stands today, and no more than the design allows. A folder without a row may import nothing; the deepest row that fits a file counts. */
 const mayImport: Record<string, readonly string[]> = {
   core: [],
   protocol: ['core'],
   views: ['core', 'protocol'],
-  process: ['core'],
-  engine: ['core', 'process'],
-  harnesses: ['core', 'process', 'protocol'],
+  engine: ['core'],
+  harnesses: ['core'],
   'harnesses/native': ['harnesses', 'core', 'engine'],
   stores: ['core'],
   'stores/sqlite': ['stores', 'core'],
-  files: ['core', 'process', 'stores'],
+  files: ['core'],
   tasks: ['core', 'views', 'harnesses', 'stores', 'files'],
-  runtimes: ['core', 'engine', 'tasks', 'stores'],
   auth: ['core', 'stores'],
-  http: ['core', 'protocol', 'views', 'tasks', 'files', 'auth'],
-  cli: ['core', 'views', 'agent.ts', 'compose.ts', 'config.ts'],
-  testing: ['core', 'protocol', 'engine', 'harnesses', 'stores'],
+  http: ['core', 'protocol', 'tasks', 'auth'],
+  cli: ['core', 'views', 'agent.ts', 'compose.ts', 'config.ts', 'version.ts'],
+  testing: ['core', 'engine', 'stores'],
 };
 /** Files whose imports tie no implementation: the folders that many may import show only these to them. */
 const contracts: Record<string, readonly string[]> = {

@@ -18,6 +18,7 @@ import { harnessIds, type HarnessId } from './core/ids.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { recoverRuns, startRecoveryScan } from './tasks/recover-runs.ts';
+import { packageVersion } from './version.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
 import { stderrLogger, systemClock, systemRandom } from './system.ts';
 import { ConfigurationError } from './core/errors.ts';
@@ -30,7 +31,6 @@ import type { Store } from './stores/store.ts';
 /** The principal of the operator's key and of `reins run` (DESIGN 5). */
 export const owner = 'owner';
 const expireEveryMs = 60_000;
-const version = '0.1.0';
 
 export interface Parts {
   readonly logger?: Logger;
@@ -68,9 +68,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     operatorKey,
     settings: {
       maxBodyBytes: config.limits.maxBodyBytes,
-      keepAliveMs: 15_000,
-      readerTimeoutMs: 60_000,
-      implementation: { name: 'reins', version },
+      implementation: { name: 'reins', version: packageVersion() },
       ...(publicUrl === null ? {} : { publicUrl }),
     },
   });
@@ -143,10 +141,9 @@ export async function inspect(config: Config): Promise<DoctorReport> {
 }
 
 function openCatalogue({ models, demo }: Config, clock: Clock): Catalogue {
-  const named = Object.entries(models.credentials).filter(([name]) => models.providers.some((known) => known === name));
   return createCatalogue({
     entries: models.catalogue.map(catalogueEntry),
-    providers: Object.fromEntries(named),
+    providers: models.credentials,
     order: models.providers,
     demo: createDemoModel({ clock, speed: demo.speed }),
     ...(models.default === null ? {} : { defaultModel: models.default }),
@@ -214,7 +211,6 @@ function createServices(o: {
     settings: {
       timeoutSeconds: limits.timeoutSeconds,
       maxTimeoutSeconds: limits.maxTimeoutSeconds,
-      maxResultChars: 12_000,
       systemPrompt: agent.systemPrompt,
       streamRetentionSeconds: retention.streamSeconds,
       sessionRetentionSeconds: retention.sessionSeconds,

@@ -10,17 +10,8 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError } from './core/errors.ts';
-
-/** In the order in which they are tried by default: makers before aggregators (UD-84). */
-export const providerNames = ['anthropic', 'openai', 'google', 'azure', 'openrouter', 'openai-compatible'] as const;
-export type ProviderName = (typeof providerNames)[number];
-
-export interface ProviderSettings {
-  readonly apiKey?: string;
-  readonly baseURL?: string;
-  /** Azure only: the first label of the endpoint's host name. */
-  readonly resourceName?: string;
-}
+import { environmentPrefix, providerNames } from './engine/models/provider-names.ts';
+import type { ProviderName, ProviderSettings } from './engine/models/provider-names.ts';
 
 const text = z.string().min(1);
 const webAddress = z.url({ protocol: /^https?$/ });
@@ -232,23 +223,14 @@ function mergeGroup(layers: readonly Layer[], name: string): Record<string, unkn
   return Object.assign({}, ...layers.map((layer) => layer[name]));
 }
 
-const keyPrefixes: Readonly<Record<ProviderName, string>> = {
-  anthropic: 'ANTHROPIC',
-  openai: 'OPENAI',
-  google: 'GOOGLE_GENERATIVE_AI',
-  azure: 'AZURE',
-  openrouter: 'OPENROUTER',
-  'openai-compatible': 'OPENAI_COMPATIBLE',
-};
-
 function credentialsFrom(given: GivenVariables): Partial<Record<ProviderName, ProviderSettings>> {
   const credentials: Partial<Record<ProviderName, ProviderSettings>> = {};
   for (const name of providerNames) {
-    const apiKey = given[`${keyPrefixes[name]}_API_KEY`];
-    const baseURL = given[`${keyPrefixes[name]}_BASE_URL`];
+    const apiKey = given[`${environmentPrefix[name]}_API_KEY`];
+    const baseURL = given[`${environmentPrefix[name]}_BASE_URL`];
     const resourceName = name === 'azure' ? given['AZURE_RESOURCE_NAME'] : undefined;
     if (baseURL !== undefined && !webAddress.safeParse(baseURL).success)
-      throw new ConfigurationError(`${keyPrefixes[name]}_BASE_URL is wrong: it must be a http or https URL.`);
+      throw new ConfigurationError(`${environmentPrefix[name]}_BASE_URL is wrong: it must be a http or https URL.`);
     const own = {
       ...(apiKey === undefined ? {} : { apiKey }),
       ...(baseURL === undefined ? {} : { baseURL }),

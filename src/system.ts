@@ -7,13 +7,13 @@ import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import type { Random } from './core/random.ts';
 
-/** `setTimeout` fires at once for anything longer (2^31 - 1 ms, 24 days). */
+/** `setTimeout` fires at once for anything longer (2^31 - 1 ms, 24 days), and complains about a moment that has passed. */
 const longestTimerMs = 2_147_483_647;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   timer(ms, callback) {
-    const handle = setTimeout(callback, Math.min(ms, longestTimerMs));
+    const handle = setTimeout(callback, Math.min(Math.max(ms, 0), longestTimerMs));
     return () => clearTimeout(handle);
   },
 };

@@ -187,7 +187,7 @@ test(
     let cut = 0;
     for (let number = 0; number < rounds; number++) {
       const round = { uhp: server.uhp, random, number, name: `${seed}-${number}` };
-      const sent = await strike(round, server.kill);
+      const sent = await strike(round, () => server.kill());
       cut += sent.filter(({ seen }) => !seen.some(isTerminal)).length;
       // Now and then the one that takes over is killed as well, before its port is open.
       if (random.below(4) === 0) await killDuringStart(data, random.below(1_000));

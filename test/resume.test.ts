@@ -1,9 +1,10 @@
 // Streams that are cut and taken up again, and what of a task does not depend on who listens.
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answerOf, assembleOutput, isDelta, isTerminal, type Item, type SeenFrame } from './support/event-stream.ts';
 import { call, reply, text, type Replies } from './support/model.ts';
-import { createManualClock } from '../src/testing/manual-clock.ts';
+import { createManualClock, type ManualClock } from '../src/testing/manual-clock.ts';
 import { ended, finalOf, key, until, whole } from './support/uhp.ts';
 import { startedFolder, temporaryFolder } from './support/folders.ts';
 import { startHeld, type HeldServer } from './support/held-server.ts';
@@ -178,18 +179,13 @@ describe('UT-10: each row of the table of cursors', () => {
 });
 
 /** Lets time pass in steps while something real, such as a socket, is waited for. */
-async function withTime<T>(
-  pending: Promise<T>,
-  clock: ReturnType<typeof createManualClock>,
-  stepMs: number,
-): Promise<T> {
-  let isSettled = false;
-  const settled = pending.finally(() => (isSettled = true));
-  while (!isSettled) {
+async function withTime<T>(pending: Promise<T>, clock: ManualClock, stepMs: number): Promise<T> {
+  const waiting = Symbol('waiting');
+  for (;;) {
     await clock.advance(stepMs);
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    const settled = await Promise.race([pending, pause(1, waiting)]);
+    if (settled !== waiting) return settled;
   }
-  return settled;
 }
 
 describe('UT-13, B039: a client that goes stops nothing', () => {
@@ -226,7 +222,7 @@ describe('UT-13, B039: a client that goes stops nothing', () => {
 
 /** The task of a key, as soon as it is there. */
 async function idOfKey({ uhp, model }: HeldServer, name: string): Promise<string> {
-  while (model.asked('held').length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (model.asked('held').length === 0) await pause(5);
   return (await uhp.create({ input: 'held', background: true }, { 'idempotency-key': name })).body.id;
 }
 

@@ -1,6 +1,6 @@
 // The command line. Each verb is a file of its own and loaded only when it is called, so that none pays for another.
 
-import { readFileSync } from 'node:fs';
+import { packageVersion } from '../version.ts';
 import { ConfigurationError, ReinsError } from '../core/errors.ts';
 import type { ExitCode } from './exit-code.ts';
 import { createOutput } from './output.ts';
@@ -42,7 +42,7 @@ async function perform([word, ...rest]: readonly string[], terminal: Terminal): 
     return wanted ? 0 : 2;
   }
   if (word === '--version' || word === '-v') {
-    terminal.out.write(`${version()}\n`);
+    terminal.out.write(`${packageVersion()}\n`);
     return 0;
   }
   const entry = verbs.get(word);
@@ -72,10 +72,4 @@ function explain(cause: unknown, { err }: Terminal): ExitCode {
 function overview(): string {
   const lines = [...verbs].map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`);
   return `Usage: reins VERB [options]\n\n${lines.join('\n')}\n\nreins VERB --help tells more; reins --version names the version.\n`;
-}
-
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  const known = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
-  return known ? String(manifest.version) : 'unknown';
 }

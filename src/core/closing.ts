@@ -4,10 +4,11 @@
 // C1. The result is computed from the state after all other closing events: it equals the fold of the log (E-134).
 // C2. Order: answers, `step-finished`, `budget-reached`?, `error`?, `run-result` (E-131).
 
-import { evolve, type CallState, type OpenStep, type RunState } from './run-state.ts';
+import { evolve, type CallProgress, type CallState, type OpenStep, type RunState } from './run-state.ts';
+import { parsedOrText } from './json.ts';
+import { toolAnswer } from './tool-answer.ts';
 import { executionKeyOf, type BudgetReached, type EventDraft, type RunEvent, type ToolOutcome } from './run-event.ts';
 import type { ErrorInfo, RunResultData, StopReason } from './outcome.ts';
-import type { JsonValue } from './json.ts';
 
 export type Ending =
   | { readonly status: 'completed'; readonly stopReason: StopReason; readonly budget?: BudgetReached }
@@ -62,7 +63,7 @@ function closeCall(state: RunState, entry: CallState, ending: Ending): readonly 
     case 'answered':
       return [];
     case 'returned':
-      return [resultDraft(state, entry, { content: describeRaw(progress.raw), isError: progress.outcome !== 'ok' })];
+      return [answerReturned(state, entry, progress)];
     case 'dispatched':
       return answerCall(state, entry, {
         outcome: ending.status === 'cancelled' && progress.replay === 'safe' ? 'cancelled' : 'unknown',
@@ -97,7 +98,7 @@ export function answerCall(
   const { call, progress } = entry;
   const position = callPosition(state);
   const executionKey = executionKeyOf(state.runId, position.step, call.id);
-  const input = 'input' in progress ? progress.input : readableInput(call.arguments);
+  const input = 'input' in progress ? progress.input : parsedOrText(call.arguments);
   const drafts: EventDraft[] = [];
   const named = { id: call.id, name: call.name, input, executionKey };
   if (progress.at === 'written')
@@ -109,8 +110,17 @@ export function answerCall(
   return drafts;
 }
 
-/** What the model will read as the answer to a call. */
-export function resultDraft(
+/** The answer to a call that came back before its owner was gone: from the stored result, without running it (E-532). */
+export function answerReturned(
+  state: RunState,
+  entry: CallState,
+  { raw, outcome }: Extract<CallProgress, { at: 'returned' }>,
+): EventDraft {
+  const content = toolAnswer(raw, state.limits.maxResultChars);
+  return resultDraft(state, entry, { content, isError: outcome !== 'ok' });
+}
+
+function resultDraft(
   state: RunState,
   { call }: CallState,
   result: { readonly content: string; readonly isError: boolean },
@@ -120,20 +130,6 @@ export function resultDraft(
 
 function callPosition(state: RunState): { step: number; attempt: number } {
   return { step: state.step, attempt: state.open?.attempt ?? 0 };
-}
-
-/** The arguments as JSON where they are, else as the text that they are. */
-export function readableInput(text: string): JsonValue {
-  try {
-    const value: JsonValue = JSON.parse(text);
-    return value;
-  } catch {
-    return text;
-  }
-}
-
-function describeRaw(raw: JsonValue): string {
-  return typeof raw === 'string' ? raw : JSON.stringify(raw);
 }
 
 /** The state after drafts that are about to be written. Their numbers are not known yet and do not matter to the fold. */

@@ -41,9 +41,14 @@ export class SchemaError extends StorageError {
   override readonly retryable = false;
 }
 
-/** A model stream stalled, or ended without the provider's own end mark (E-306). */
+/** A model stream stalled, or ended without the provider's own end mark (E-301, E-306). */
 export class IncompleteStreamError extends ReinsError {
   override readonly retryable = true;
+  readonly how: 'stalled' | 'incomplete';
+  constructor(how: 'stalled' | 'incomplete', message: string) {
+    super(message);
+    this.how = how;
+  }
 }
 
 /** A reply whose structure is broken, such as two calls with one id (E-307). */

@@ -23,9 +23,25 @@ export type StopReason =
   | 'loop'
   | 'cancelled';
 
-/** `type` is an error class name and the same in all drivers (E-070). `message` is safe to show. */
+/** Why a run failed (E-070): the same words in all drivers. Who is at fault by each stands in `views/uhp-status.ts`. */
+export type RunErrorType =
+  | 'AdapterProtocolError'
+  | 'AgentUnavailableError'
+  | 'AuthenticationError'
+  | 'CallTimeoutError'
+  | 'ContextOverflowError'
+  | 'HarnessError'
+  | 'IncompleteStreamError'
+  | 'LeaseLostError'
+  | 'MaxStepsError'
+  | 'ProviderError'
+  | 'QuotaExhaustedError'
+  | 'RecoveryExhaustedError'
+  | 'StorageError';
+
+/** `message` is safe to show. */
 export interface ErrorInfo {
-  readonly type: string;
+  readonly type: RunErrorType;
   readonly message: string;
   readonly retryable: boolean;
   readonly provider?: string;

@@ -33,6 +33,15 @@ export interface Limits {
   readonly finalAnswerOnLimit: boolean;
 }
 
+export const noBudgets: Limits = {
+  maxSteps: 0,
+  maxToolRounds: null,
+  maxOutputTokens: null,
+  maxSeconds: null,
+  maxResultChars: 12_000,
+  finalAnswerOnLimit: true,
+};
+
 /** What the views of a server task need beside the events; written once, at admission. */
 export interface TaskFacts {
   readonly harnessId: HarnessId;

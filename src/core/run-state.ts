@@ -10,6 +10,7 @@ import { emptyTranscript, extendTranscript, type Transcript } from './transcript
 import type { ErrorInfo, ModelRef, RunResultData, RunStatus, StopReason } from './outcome.ts';
 import type { JsonValue } from './json.ts';
 import type { RunId, SessionId } from './ids.ts';
+import { noBudgets } from './run-event.ts';
 import type {
   BudgetReached,
   Limits,
@@ -111,15 +112,6 @@ export interface RunState {
   readonly result: RunResultData | null;
 }
 
-const noLimits: Limits = {
-  maxSteps: 0,
-  maxToolRounds: null,
-  maxOutputTokens: null,
-  maxSeconds: null,
-  maxResultChars: 12_000,
-  finalAnswerOnLimit: true,
-};
-
 /** The state before any event. The ids are those of the log that will be folded. */
 export function initialRunState(runId: RunId, sessionId: SessionId): RunState {
   return {
@@ -132,7 +124,7 @@ export function initialRunState(runId: RunId, sessionId: SessionId): RunState {
     attempts: 0,
     startedAtMs: 0,
     requested: { provider: '', model: '' },
-    limits: noLimits,
+    limits: noBudgets,
     config: null,
     task: null,
     transcript: emptyTranscript,
@@ -229,15 +221,15 @@ function evolveStep(state: RunState, event: StepEvent): RunState {
     case 'run-started':
       return startLeg(state, event);
     case 'step-started':
-      return { ...state, step: event.step, attempts: state.attempts + 1, open: openStep(event) };
+      return { ...state, step: event.step, attempts: state.attempts + 1, open: enterStep(event) };
     case 'text-complete':
       return state.open === null ? state : { ...state, open: { ...state.open, text: event.data } };
     case 'turn-complete':
       return acceptTurn(state, event);
     case 'attempt-reset':
-      return resetAttempt(state, event);
+      return giveUpAttempt(state, event);
     case 'step-finished':
-      return finishStep(state, event);
+      return leaveStep(state, event);
     case 'user-message':
     case 'thinking-complete':
       return state;
@@ -257,7 +249,7 @@ function startLeg(state: RunState, event: RunEventOf<'run-started'>): RunState {
   };
 }
 
-function openStep(event: RunEventOf<'step-started'>): OpenStep {
+function enterStep(event: RunEventOf<'step-started'>): OpenStep {
   return {
     number: event.step,
     purpose: event.data.purpose,
@@ -294,7 +286,7 @@ function acceptTurn(state: RunState, event: RunEventOf<'turn-complete'>): RunSta
   return { ...state, open, served: open.served ?? state.served };
 }
 
-function resetAttempt(state: RunState, event: RunEventOf<'attempt-reset'>): RunState {
+function giveUpAttempt(state: RunState, event: RunEventOf<'attempt-reset'>): RunState {
   if (state.open === null) return state;
   const { nextAttempt, reason, retryInMs, usage } = event.data;
   const crashed = reason === 'crash' || reason === 'worker-lost';
@@ -312,7 +304,7 @@ function resetAttempt(state: RunState, event: RunEventOf<'attempt-reset'>): RunS
   return { ...state, open, attempts: state.attempts + 1 };
 }
 
-function finishStep(state: RunState, event: RunEventOf<'step-finished'>): RunState {
+function leaveStep(state: RunState, event: RunEventOf<'step-finished'>): RunState {
   const { open } = state;
   if (open === null) return state;
   const accepted = open.stage.at === 'accepted';

@@ -2,9 +2,8 @@
 // turn without content, no two neighbours of one role, no result without its call, a stub for a call without a result.
 
 import { attachedFileText } from './attached-file.ts';
-import { readableInput } from '../core/closing.ts';
 import type { AssistantPart, Message, ToolAnswer } from '../core/transcript.ts';
-import type { JsonObject } from '../core/json.ts';
+import { isJsonObject, parsedOrText, type JsonObject } from '../core/json.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { UserPart } from '../core/run-event.ts';
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
@@ -59,13 +58,13 @@ function assistantContent(part: AssistantPart): AssistantMessage['content'] {
       return part._provider === undefined ? [] : [{ type: 'reasoning', text: part.text, ...options }];
     case 'tool-call': {
       const { id, name, arguments: text } = part.call;
-      const input = readableInput(text);
+      const input = parsedOrText(text);
       return [
         {
           type: 'tool-call',
           toolCallId: id,
           toolName: name,
-          input: typeof input === 'object' ? input : {},
+          input: isJsonObject(input) ? input : {},
           ...options,
         },
       ];

@@ -91,8 +91,8 @@ function stepLimit(state: RunState): Command {
     const budget: BudgetReached = { budget: 'steps', limit, used: state.step, then: 'final-answer' };
     return { do: 'open-step', purpose: 'final-answer', budget };
   }
-  const error = { type: 'MaxStepsError', message: `The run reached its limit of ${limit} steps.`, retryable: false };
-  return { do: 'finish', ending: { status: 'failed', error } };
+  const message = `The run reached its limit of ${limit} steps.`;
+  return { do: 'finish', ending: { status: 'failed', error: { type: 'MaxStepsError', message, retryable: false } } };
 }
 
 /** What is left of the run's output budget by the provider's own figures; null = no budget (UD-03). */

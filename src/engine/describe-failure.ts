@@ -12,8 +12,9 @@ import type { ResetReason } from '../core/run-event.ts';
  */
 export function describeFailure(thrown: unknown, model: ModelRef): Omit<ModelFailure, 'usage'> {
   const own = ownReason(thrown);
-  const inStream = thrown instanceof InStreamError;
-  const error = inStream ? thrown.error : thrown;
+  const error = thrown instanceof InStreamError ? thrown.error : thrown;
+  // A provider's own error is plain data; an `Error` in its place is the client's, such as a cut connection (E-206).
+  const inStream = thrown instanceof InStreamError && !(error instanceof Error);
   const facts: FailureFacts = { ...factsOf(error), inStream, ...(own === undefined ? {} : { own }) };
   const failureClass = classifyFailure(facts);
   return {
@@ -29,7 +30,7 @@ type OwnReason = Exclude<ResetReason, 'transient-error'>;
 function ownReason(error: unknown): OwnReason | undefined {
   if (error instanceof CallTimeoutError) return 'call-timeout';
   if (error instanceof MalformedReplyError) return 'malformed-reply';
-  if (error instanceof IncompleteStreamError) return error.message.includes('sent nothing') ? 'stalled' : 'incomplete';
+  if (error instanceof IncompleteStreamError) return error.how;
   return error instanceof InStreamError ? damageOf(error.error) : undefined;
 }
 
@@ -62,18 +63,22 @@ function errorInfo(
   facts: FailureFacts,
   { thrown, model }: { readonly thrown: unknown; readonly model: ModelRef },
 ): ErrorInfo {
-  const ours =
-    thrown instanceof CallTimeoutError ||
-    thrown instanceof IncompleteStreamError ||
-    thrown instanceof MalformedReplyError;
+  const own = ownWords(thrown);
   return {
-    type: ours ? thrown.type : typeOfClass[failureClass],
-    message: ours ? thrown.message : `The model provider ${sentenceOfClass[failureClass]}${said(facts)}.`,
+    type: own?.type ?? typeOfClass[failureClass],
+    message: own?.message ?? `The model provider ${sentenceOfClass[failureClass]}${said(facts)}.`,
     retryable: failureClass === 'transient',
     provider: model.provider,
     model: model.model,
     ...(facts.status === undefined || facts.status < 400 ? {} : { status: facts.status }),
   };
+}
+
+/** Our own errors have a sentence of their own; a malformed reply is the provider's fault. */
+function ownWords(thrown: unknown): Pick<ErrorInfo, 'type' | 'message'> | null {
+  if (thrown instanceof CallTimeoutError) return { type: 'CallTimeoutError', message: thrown.message };
+  if (thrown instanceof IncompleteStreamError) return { type: 'IncompleteStreamError', message: thrown.message };
+  return thrown instanceof MalformedReplyError ? { type: 'ProviderError', message: thrown.message } : null;
 }
 
 function said({ status, providerType }: FailureFacts): string {

@@ -5,9 +5,8 @@
 //     the loop, a `manual` one is answered "unknown" and never repeated (E-540, E-542).
 // K3. A call that returned is answered from its stored result; the tool is not run (E-532).
 
-import { answerCall, resultDraft } from '../core/closing.ts';
+import { answerCall, answerReturned } from '../core/closing.ts';
 import { resetAttempt } from './react.ts';
-import { toolText } from './run-tools.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { RunState } from '../core/run-state.ts';
 
@@ -23,8 +22,7 @@ export function recover(state: RunState, nowMs: number): readonly EventDraft[] {
     case 'accepted':
       return open.calls.flatMap((entry): readonly EventDraft[] => {
         const { progress } = entry;
-        if (progress.at === 'returned')
-          return [resultDraft(state, entry, { content: toolText(progress.raw), isError: progress.outcome !== 'ok' })];
+        if (progress.at === 'returned') return [answerReturned(state, entry, progress)];
         if (progress.at === 'dispatched' && progress.replay === 'manual')
           return answerCall(state, entry, {
             outcome: 'unknown',

@@ -105,7 +105,10 @@ export function createReplyReader(
     const { calls } = blocks;
     const excused = traits.allowMissingFinishReasonForText === true && calls.length === 0 && blocks.size > 0;
     if (finish === null || isBroken(finish) || (finish.raw === undefined && !excused))
-      throw new IncompleteStreamError('The model stream ended without the provider saying that it is complete.');
+      throw new IncompleteStreamError(
+        'incomplete',
+        'The model stream ended without the provider saying that it is complete.',
+      );
     if (calls.some(({ whole }) => !whole) && finish.unified !== 'length')
       throw new MalformedReplyError('The reply ended inside a tool call.');
     return finish;

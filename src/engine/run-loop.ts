@@ -67,7 +67,11 @@ export async function* runLoop(parts: EngineParts, options: RunLoopOptions): Asy
     }
   } catch (cause) {
     parts.logger.error('The engine failed.', { runId: state.runId }, cause);
-    const error = { type: 'ReinsError', message: 'The agent engine met an unexpected fault.', retryable: false };
+    const error = {
+      type: 'HarnessError',
+      message: 'The agent engine met an unexpected fault.',
+      retryable: false,
+    } as const;
     if (state.result === null) yield closeRun(state, { status: 'failed', error }, parts.clock.now());
   }
 }

@@ -7,8 +7,9 @@
 //     its late result is thrown away (E-536).
 
 import { answerCall, applyDrafts } from '../core/closing.ts';
-import { canonicalJson, toJsonValue, type JsonObject, type JsonValue } from '../core/json.ts';
-import { cutMiddle, toWellFormed } from '../core/text.ts';
+import { canonicalJson, toJsonValue, type JsonObject } from '../core/json.ts';
+import { toolAnswer } from '../core/tool-answer.ts';
+import { toWellFormed } from '../core/text.ts';
 import { executionKeyOf, type EventDraft, type ToolOutcome } from '../core/run-event.ts';
 import { sleep, type Clock } from '../core/clock.ts';
 import { createHash } from 'node:crypto';
@@ -174,23 +175,12 @@ function completion(state: RunState, finished: Finished): readonly EventDraft[] 
       data: {
         toolCallId: call.id,
         name: tool.name,
-        content: cutResult(_raw, state.limits.maxResultChars),
+        content: toolAnswer(_raw, state.limits.maxResultChars),
         isError: outcome !== 'ok',
       },
       ...position,
     },
   ];
-}
-
-/** A stored raw result as the text the model reads; the answer to a call whose owner died before it was answered. */
-export function toolText(raw: JsonValue, maxChars = 12_000): string {
-  return cutResult(typeof raw === 'string' ? raw : JSON.stringify(raw), maxChars);
-}
-
-/** Two thirds from the head, one third from the tail (E-550). */
-function cutResult(text: string, maxChars: number): string {
-  const headChars = Math.floor((maxChars * 2) / 3);
-  return cutMiddle(text, headChars, maxChars - headChars);
 }
 
 function timeoutMs({ tool }: RunnableCall, policy: ToolPolicy): number {

@@ -44,7 +44,9 @@ export function startWatch(options: {
     if (limit === null) return;
     if (silent() < limit) return void arm('idle', limit - silent(), watchIdle);
     stop();
-    options.onExpired(new IncompleteStreamError(`The model sent nothing for ${Math.round(limit / 1000)} seconds.`));
+    options.onExpired(
+      new IncompleteStreamError('stalled', `The model sent nothing for ${Math.round(limit / 1000)} seconds.`),
+    );
   }
 
   /** `said`: the moment, in ms of this silence, of the newest notice. */

@@ -1,7 +1,7 @@
 // What a request says beside its body: header and query values, each parsed or refused with its name as `param`.
 
 import { InvalidInputError } from '../core/errors.ts';
-import { oneHeader } from './admission.ts';
+import { oneHeader } from './door.ts';
 import type { OpenCall } from './route.ts';
 
 /** 1 to 255 visible ASCII characters (UD-10); null = none sent. */

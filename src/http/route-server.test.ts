@@ -40,7 +40,7 @@ async function serve(
   };
   let token = 0;
   const { publicUrl, maxBodyBytes = 1_000, headersMs } = options;
-  const sendStream = createSendStream({ clock, logger, keepAliveMs: 15_000, readerTimeoutMs: 60_000 });
+  const sendStream = createSendStream({ clock, logger });
   const state = { waiting: 0, gone: 0 };
   const routes: readonly Route[] = [
     { path: '/v1/uhp', verbs: { GET: { open: true, handle: () => ({ object: 'uhp.discovery' }) } } },

@@ -15,7 +15,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Random } from '../core/random.ts';
 import { defaultVersion } from '../protocol/uhp/versions.ts';
-import { admit, identify, isOpenPath, verbOf } from './admission.ts';
+import { admit, identify, isOpenPath, verbOf } from './door.ts';
 import { answerBadHttp, sendError } from './error-mapping.ts';
 import { addJsonBody } from './json-body.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';

@@ -7,14 +7,12 @@ import { writeSse, type SseBatch } from './sse-writer.ts';
 export interface StreamSettings {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly keepAliveMs: number;
-  readonly readerTimeoutMs: number;
 }
 
 export type SendStream = (call: Call, open: (signal: AbortSignal) => AsyncIterable<SseBatch>) => Promise<void>;
 
 /** Turns an answer into an event stream. What can be refused is refused before: here the headers go out (U-304). */
-export function createSendStream({ logger, ...timing }: StreamSettings): SendStream {
+export function createSendStream({ logger, clock }: StreamSettings): SendStream {
   return async (call, open) => {
     const { request, reply } = call;
     if (request.method === 'HEAD') {
@@ -24,7 +22,7 @@ export function createSendStream({ logger, ...timing }: StreamSettings): SendStr
     const signal = call.signal();
     reply.hijack();
     try {
-      await writeSse(reply.raw, open(signal), { ...timing, signal });
+      await writeSse(reply.raw, open(signal), { clock, signal });
     } catch (cause) {
       logger.error('A stream broke off.', { request_id: request.id }, cause);
     }

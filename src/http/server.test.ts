@@ -115,7 +115,6 @@ async function serve(): Promise<Bench> {
     settings: {
       timeoutSeconds: 60,
       maxTimeoutSeconds: 60,
-      maxResultChars: 1_000,
       systemPrompt: null,
       streamRetentionSeconds: 60,
       sessionRetentionSeconds: null,
@@ -124,8 +123,6 @@ async function serve(): Promise<Bench> {
   };
   const settings = {
     maxBodyBytes: 100_000,
-    keepAliveMs: 15_000,
-    readerTimeoutMs: 60_000,
     implementation: { name: 'reins', version: '0.0.0' },
   };
   const server = createHttpServer({ services, operatorKey: null, settings });

@@ -16,8 +16,6 @@ export interface HttpServerOptions {
   /** The key that the operator set for this process; it lives no longer than the setting, so it is not in the store. */
   readonly operatorKey: KeyRecord | null;
   readonly settings: RouteServerOptions['settings'] & {
-    readonly keepAliveMs: number;
-    readonly readerTimeoutMs: number;
     readonly implementation: Discovery['implementation'];
   };
 }
@@ -25,8 +23,7 @@ export interface HttpServerOptions {
 /** The whole HTTP face of Reins: every route of the protocol that this server has. */
 export function createHttpServer({ services, operatorKey, settings }: HttpServerOptions): HttpServer {
   const { store, clock, random, logger } = services;
-  const { keepAliveMs, readerTimeoutMs } = settings;
-  const sendStream = createSendStream({ clock, logger, keepAliveMs, readerTimeoutMs });
+  const sendStream = createSendStream({ clock, logger });
   const routes = [
     ...healthRoutes,
     ...discoveryRoutes(settings.implementation),

@@ -31,7 +31,7 @@ async function serve(source: Source): Promise<Bench> {
   const server = createServer((_request: IncomingMessage, response: ServerResponse) => {
     const signal = calls.signalOf(response);
     bench.responses.push(response);
-    writeSse(response, source(signal), { clock, keepAliveMs: 15_000, readerTimeoutMs: 60_000, signal }).then(
+    writeSse(response, source(signal), { clock, signal }).then(
       () => bench.ended.push(null),
       (cause: unknown) => bench.ended.push(cause),
     );

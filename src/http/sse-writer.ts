@@ -15,10 +15,13 @@ import type { ServerResponse } from 'node:http';
 import { keepAlive, sseHeaders } from '../protocol/sse.ts';
 import type { Clock } from '../core/clock.ts';
 
+/** UD-80. */
+const keepAliveMs = 15_000;
+/** UD-27. */
+const readerTimeoutMs = 60_000;
+
 export interface SseWriterOptions {
   readonly clock: Clock;
-  readonly keepAliveMs: number;
-  readonly readerTimeoutMs: number;
   /** Given to the source, too (W6). */
   readonly signal: AbortSignal;
 }
@@ -91,7 +94,7 @@ async function endStream(response: ServerResponse, options: SseWriterOptions): P
 function accepted(response: ServerResponse, event: 'drain' | 'close', options: SseWriterOptions): Promise<void> {
   return new Promise((resolve) => {
     if (response.closed) return resolve();
-    const cancel = options.clock.timer(options.readerTimeoutMs, () => response.destroy());
+    const cancel = options.clock.timer(readerTimeoutMs, () => response.destroy());
     const done = () => {
       cancel();
       response.off(event, done).off('close', done);
@@ -102,7 +105,7 @@ function accepted(response: ServerResponse, event: 'drain' | 'close', options: S
   });
 }
 
-function startKeepAlive(response: ServerResponse, { clock, keepAliveMs }: SseWriterOptions): () => void {
+function startKeepAlive(response: ServerResponse, { clock }: SseWriterOptions): () => void {
   const arm = () =>
     clock.timer(keepAliveMs, () => {
       if (!response.destroyed && !response.writableNeedDrain) response.write(keepAlive);

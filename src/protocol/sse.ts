@@ -15,7 +15,14 @@ export function framesFrom(text: string, id: number): string {
 
 /** Sent while nothing else is (UD-80). A comment: it has no number and is in no log. */
 export const keepAlive = ': keep-alive\n\n';
-export const keepAliveMs = 15_000;
+
+/** The first thing a feed says: from here on nothing is missed (UD-79). */
+export const feedOpening = ': open\n\n';
+
+/** An event of a stream that cannot be resumed: without an `id:` line. */
+export function encodeUnnumberedSse(data: string): string {
+  return `data: ${data}\n\n`;
+}
 
 /** Headers of every event stream (U-300, UD-16). */
 export const sseHeaders = {

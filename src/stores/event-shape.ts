@@ -15,21 +15,14 @@ export interface EventStamp {
 
 export function stampEvent(draft: EventDraft, { runId, sessionId, at, leg }: EventStamp): UnnumberedEvent {
   const { type, step, attempt, block, agentPath, data } = draft;
+  // Each delta passes here: spreading optional fields would cost as much as all the rest.
+  const event =
+    block === undefined
+      ? { v: 1, runId, sessionId, at, leg, step, attempt, type, data }
+      : { v: 1, runId, sessionId, at, leg, step, attempt, block, type, data };
   // `type` and `data` come from one draft and belong together; the compiler loses that when they are taken apart.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return {
-    v: 1,
-    runId,
-    sessionId,
-    at,
-    leg,
-    step,
-    attempt,
-    ...(block === undefined ? undefined : { block }),
-    ...(agentPath === undefined ? undefined : { agentPath }),
-    type,
-    data,
-  } as UnnumberedEvent;
+  return (agentPath === undefined ? event : { ...event, agentPath }) as UnnumberedEvent;
 }
 
 export function numberEvent(event: UnnumberedEvent, seq: number): RunEvent {

@@ -13,14 +13,19 @@ export interface Channel {
   readonly runId: RunId;
   /** Present while this process owns the run: then `lastSeq` of the queue is where the log ends. */
   queue: WriteQueue | null;
-  /** Wakes each follower. */
-  readonly followers: Set<() => void>;
+  readonly followers: Set<Follower>;
+}
+
+export interface Follower {
+  /** The last event that it has, in its hands or behind it. */
+  cursor: number;
+  readonly wake: () => void;
 }
 
 export interface FollowSources {
   /** Adds a follower to its run's channel; every entry is followed by one `leave`. */
-  readonly enter: (runId: RunId, wake: () => void) => Channel;
-  readonly leave: (channel: Channel, wake: () => void) => void;
+  readonly enter: (runId: RunId, follower: Follower) => Channel;
+  readonly leave: (channel: Channel, follower: Follower) => void;
   readonly recent: RecentEvents;
   readonly store: Store;
   readonly clock: Clock;
@@ -43,16 +48,18 @@ export async function* followRun(
 ): AsyncGenerator<readonly RunEvent[]> {
   const bell = createBell(clock);
   const goesOn = () => !isClosed() && signal?.aborted !== true;
-  const channel = enter(runId, bell.ring);
+  const follower: Follower = { cursor: after, wake: bell.ring };
+  const channel = enter(runId, follower);
   signal?.addEventListener('abort', bell.ring);
   try {
-    for (let cursor = after; goesOn();) {
+    while (goesOn()) {
       bell.reset();
+      const { cursor } = follower;
       const events =
         eventsHere(channel, recent, cursor) ?? (await store.readEvents(runId, { after: cursor, limit: pageEvents }));
       const last = events.at(-1);
       if (last !== undefined) {
-        cursor = last.seq;
+        follower.cursor = last.seq;
         yield events;
         if (endsLog(last)) return;
       } else if (channel.queue !== null) {
@@ -64,7 +71,7 @@ export async function* followRun(
     }
   } finally {
     signal?.removeEventListener('abort', bell.ring);
-    leave(channel, bell.ring);
+    leave(channel, follower);
   }
 }
 

@@ -1,6 +1,7 @@
 // The newest events of runs that somebody follows, as they were published. A follower that keeps up reads from here and
 // shares the arrays with every other one; one that fell behind reads the store. Bounded per run and in all, so that neither
-// one loud run nor many quiet ones grow memory.
+// one loud run nor many quiet ones grow memory. What all followers have is forgotten at once: events that die young cost
+// the garbage collector nothing, and nearly every event could.
 
 import type { RunId } from '../core/ids.ts';
 import type { RunEvent } from '../core/run-event.ts';
@@ -9,6 +10,8 @@ export interface RecentEvents {
   add(runId: RunId, events: readonly RunEvent[], bytes: number): void;
   /** Every event after the cursor, or undefined where some of them are no longer here. */
   after(runId: RunId, cursor: number): readonly RunEvent[] | undefined;
+  /** Nobody needs the events up to `through` from here any more. */
+  forget(runId: RunId, through: number): void;
   drop(runId: RunId): void;
 }
 
@@ -34,14 +37,12 @@ export function createRecentEvents(bounds: RecentEventsBounds): RecentEvents {
     windows.delete(runId);
   }
 
-  function shrink(window: Window): void {
-    while (window.count > bounds.eventsPerRun || window.bytes > bounds.bytesPerRun) {
-      const oldest = window.batches.shift();
-      if (oldest === undefined) return;
-      window.count -= oldest.events.length;
-      window.bytes -= oldest.bytes;
-      bytesInAll -= oldest.bytes;
-    }
+  function shift(window: Window): void {
+    const oldest = window.batches.shift();
+    if (oldest === undefined) return;
+    window.count -= oldest.events.length;
+    window.bytes -= oldest.bytes;
+    bytesInAll -= oldest.bytes;
   }
 
   return {
@@ -53,7 +54,7 @@ export function createRecentEvents(bounds: RecentEventsBounds): RecentEvents {
       window.count += events.length;
       window.bytes += bytes;
       bytesInAll += bytes;
-      shrink(window);
+      while (window.count > bounds.eventsPerRun || window.bytes > bounds.bytesPerRun) shift(window);
       while (bytesInAll > bounds.bytes) {
         const [stalest] = windows.keys();
         if (stalest === undefined) return;
@@ -69,6 +70,10 @@ export function createRecentEvents(bounds: RecentEventsBounds): RecentEvents {
       if (next?.seq !== cursor + 1) return undefined;
       const ahead = batches.slice(from);
       return ahead.length === 1 ? ahead[0]?.events : ahead.flatMap(({ events }) => events);
+    },
+    forget(runId, through) {
+      const window = windows.get(runId);
+      while ((window?.batches[0]?.events.at(-1)?.seq ?? Number.POSITIVE_INFINITY) <= through && window) shift(window);
     },
     drop,
   };

@@ -90,8 +90,11 @@ export function createRunLog(options: RunLogOptions): RunLog {
   function publish(runId: RunId, events: readonly RunEvent[], bytes: number): void {
     const channel = channels.get(runId);
     if (channel !== undefined && channel.followers.size > 0) {
+      let allHave = Number.POSITIVE_INFINITY;
+      for (const { cursor } of channel.followers) allHave = Math.min(allHave, cursor);
+      recent.forget(runId, allHave);
       recent.add(runId, events, bytes);
-      for (const wake of channel.followers) wake();
+      wakeAll(channel);
     }
     for (const listener of listeners) {
       try {
@@ -108,7 +111,7 @@ export function createRunLog(options: RunLogOptions): RunLog {
     const channel = channels.get(queue.runId);
     if (channel?.queue !== queue) return;
     channel.queue = null;
-    for (const wake of channel.followers) wake();
+    wakeAll(channel);
     release(channel);
   }
 
@@ -119,13 +122,13 @@ export function createRunLog(options: RunLogOptions): RunLog {
   }
 
   const sources: FollowSources = {
-    enter(runId, wake) {
+    enter(runId, follower) {
       const channel = channelOf(runId);
-      channel.followers.add(wake);
+      channel.followers.add(follower);
       return channel;
     },
-    leave(channel, wake) {
-      channel.followers.delete(wake);
+    leave(channel, follower) {
+      channel.followers.delete(follower);
       release(channel);
     },
     recent,
@@ -156,7 +159,7 @@ export function createRunLog(options: RunLogOptions): RunLog {
       };
       if (channel.queue !== null) channel.queue.refusal ??= new RuntimeStateError('Another writer took this run over.');
       channel.queue = queue;
-      for (const wake of channel.followers) wake();
+      wakeAll(channel);
       return createRunWriter({ queue, leg, clock, commit, maxLogBytes, onClose: () => letGo(queue) });
     },
     follow: (runId, followOptions) => followRun(sources, runId, followOptions),
@@ -181,7 +184,11 @@ export function createRunLog(options: RunLogOptions): RunLog {
       }
       await commit.drain();
       state = 'closed';
-      for (const { followers } of channels.values()) for (const wake of followers) wake();
+      for (const channel of channels.values()) wakeAll(channel);
     },
   };
+}
+
+function wakeAll({ followers }: Channel): void {
+  for (const { wake } of followers) wake();
 }

@@ -14,7 +14,7 @@ import { head, toWellFormed } from '../core/text.ts';
 import { harnessIds, runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { Admission, AdmitResult, HarnessRecord, IdempotencyClaim, SessionRecord } from '../stores/store.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import type { Limits, UserMessage } from '../core/run-event.ts';
+import { noBudgets, type Limits, type UserMessage } from '../core/run-event.ts';
 import type { ModelChoice } from '../core/model-choice.ts';
 import type { Services } from './services.ts';
 
@@ -203,12 +203,10 @@ function limitsOf({ settings }: Services, body: TaskBody, harness: HarnessRecord
   if (maxSeconds > settings.maxTimeoutSeconds)
     throw new InvalidInputError(`timeout_seconds may be at most ${settings.maxTimeoutSeconds}.`, 'timeout_seconds');
   return {
-    maxSteps: 0,
+    ...noBudgets,
     maxToolRounds: body.maxStep ?? harness.maxStep,
     maxOutputTokens: body.maxOutputTokens,
     maxSeconds,
-    maxResultChars: settings.maxResultChars,
-    finalAnswerOnLimit: true,
   };
 }
 

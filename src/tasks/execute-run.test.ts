@@ -70,7 +70,6 @@ async function rig(prompt: Turn, parts: { store?: Store; clock?: Clock; owner?: 
     settings: {
       timeoutSeconds: 60,
       maxTimeoutSeconds: 600,
-      maxResultChars: 12_000,
       systemPrompt: null,
       streamRetentionSeconds: 86_400,
       sessionRetentionSeconds: null,

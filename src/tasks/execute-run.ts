@@ -14,7 +14,7 @@ import { LeaseLostError } from '../core/errors.ts';
 import { readHistory } from './read-history.ts';
 import { stopOf } from '../core/stop-turn.ts';
 import type { EventDraft } from '../core/run-event.ts';
-import type { FinalStatus, RunStatus } from '../core/outcome.ts';
+import type { FinalStatus, RunErrorType, RunStatus } from '../core/outcome.ts';
 import type { HarnessSession } from '../harnesses/harness.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { RunWriter } from '../stores/run-log.ts';
@@ -125,11 +125,8 @@ function openTurn(session: HarnessSession, state: RunState, { signal, recovering
 async function pumpTurn(host: Host, groups: AsyncIterator<readonly EventDraft[]>): Promise<boolean> {
   const patience = startPatience(host);
   try {
-    for (;;) {
-      const next = await patience.bounded(groups.next());
-      if (next === 'given-up' || next.done) return false;
-      if (await writeGroup(host, next.value)) return true;
-    }
+    // One race a turn: one an event would cost as much as writing it.
+    return await Promise.race([writeGroups(host, groups, patience), patience.over]);
   } finally {
     patience.stop();
     // A harness that hangs cannot be waited for; its late events are thrown away with its iterator (X4).
@@ -141,24 +138,36 @@ async function pumpTurn(host: Host, groups: AsyncIterator<readonly EventDraft[]>
   }
 }
 
-/** Writes one group. True: it held the run's end, and the run has ended. */
-async function writeGroup(
+/** Writes what the harness yields, to the run's end (true) or to where it stopped or was given up (false). */
+async function writeGroups(
+  host: Desk,
+  groups: AsyncIterator<readonly EventDraft[]>,
+  patience: Patience,
+): Promise<boolean> {
+  while (!patience.spent) {
+    const next = await groups.next();
+    if (patience.spent || next.done) return false;
+    const stored = writeGroup(host, next.value);
+    if (stored !== undefined && (await stored)) return true;
+  }
+  return false;
+}
+
+/** Writes one group. Undefined: there is nothing to wait for. True: it held the run's end, and the run has ended. */
+function writeGroup(
   { writer, view }: Pick<Desk, 'writer' | 'view'>,
   drafts: readonly EventDraft[],
-): Promise<boolean> {
+): Promise<boolean> | undefined {
   const end = drafts.findIndex(({ type }) => type === 'run-result');
   const kept = end === -1 ? drafts : drafts.slice(0, end + 1);
   for (const draft of kept) view.push(draft);
   const last = kept.at(-1);
-  if (last?.type !== 'run-result') {
-    const stored = writer.write(kept);
-    if (stored !== undefined) await stored;
-    return false;
-  }
+  if (last?.type !== 'run-result') return writer.write(kept)?.then(() => false);
   const response = toJsonValue(view.response());
   const status = finalStatus(last.data.status);
-  await writer.end(kept, { status, response: isJsonObject(response) ? response : null, atMs: last.data.endedAtMs });
-  return true;
+  return writer
+    .end(kept, { status, response: isJsonObject(response) ? response : null, atMs: last.data.endedAtMs })
+    .then(() => true);
 }
 
 function finalStatus(status: RunStatus): FinalStatus {
@@ -185,33 +194,35 @@ function unfinished(signal: AbortSignal): Ending {
   return { status: 'cancelled', unstopped: ['The agent did not confirm that it stopped.'] };
 }
 
-function failed(type: string, message: string): Ending {
+function failed(type: RunErrorType, message: string): Ending {
   return { status: 'failed', error: { type, message, retryable: false } };
 }
 
-/**
- * Bounds the wait for a harness that was told to cancel. One promise a group and none that outlives it: a race against one
- * long-lived promise would keep a reaction for every event of the run.
- */
-function startPatience({ services, execution: { signal } }: Host) {
-  let giveUp: (() => void) | null = null;
+/** Bounds the wait for a harness that was told to cancel. */
+interface Patience {
+  readonly spent: boolean;
+  /** Resolves when it is spent, if ever; a turn that ends before leaves it to the garbage collector. */
+  readonly over: Promise<false>;
+  stop(): void;
+}
+
+function startPatience({ services, execution: { signal } }: Host): Patience {
+  const over = Promise.withResolvers<false>();
   let spent = false;
   let cancelTimer = () => {};
   const onAbort = () => {
     cancelTimer = services.clock.timer(cancelPatienceMs, () => {
       spent = true;
-      giveUp?.();
+      over.resolve(false);
     });
   };
   if (signal.aborted) onAbort();
   else signal.addEventListener('abort', onAbort, { once: true });
   return {
-    bounded: <T>(next: Promise<T>): Promise<T | 'given-up'> =>
-      new Promise((resolve, reject) => {
-        if (spent) return resolve('given-up');
-        giveUp = () => resolve('given-up');
-        next.then(resolve, reject);
-      }),
+    get spent() {
+      return spent;
+    },
+    over: over.promise,
     stop() {
       cancelTimer();
       signal.removeEventListener('abort', onAbort);

@@ -4,7 +4,7 @@
 // H2. A reader that falls behind by more than the bound loses the feed, not the server its memory: it re-attaches to the
 //     responses it had.
 
-import { createFeedFrames } from '../views/uhp-feed-frames.ts';
+import { createFeedFrames, feedOpening } from '../views/uhp-feed-frames.ts';
 import { readHarness } from './read-harnesses.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import type { RunId } from '../core/ids.ts';
@@ -47,7 +47,7 @@ export async function* followHarness(
     for (const run of await services.store.unfinishedRuns())
       if (run.harnessId === record.harnessId && !followers.has(run.runId))
         await join(services, run.runId, { followers, receive });
-    yield ': open\n\n';
+    yield feedOpening;
     for (let text = await outbox.take(); text !== ''; text = await outbox.take()) yield text;
   } finally {
     signal.removeEventListener('abort', outbox.close);

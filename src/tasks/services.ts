@@ -12,7 +12,6 @@ export interface TaskSettings {
   /** Budget of a task that names none, and the most it may ask for (UD-09). */
   readonly timeoutSeconds: number;
   readonly maxTimeoutSeconds: number;
-  readonly maxResultChars: number;
   readonly systemPrompt: string | null;
   /** How long streams can be replayed and idempotency keys hold, after a task's end (UD-14, UD-62). */
   readonly streamRetentionSeconds: number;

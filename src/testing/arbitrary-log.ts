@@ -60,7 +60,7 @@ const wholeEndings: readonly Ending[] = [
   { status: 'completed', stopReason: 'refusal' },
   { status: 'completed', stopReason: 'max-steps', budget: 'tool-rounds' },
 ];
-const failure = { type: 'ProviderError', message: 'The provider failed.', retryable: false };
+const failure = { type: 'ProviderError', message: 'The provider failed.', retryable: false } as const;
 const cutEndings: readonly Ending[] = [
   { status: 'cancelled', stopReason: 'cancelled' },
   { status: 'failed', stopReason: null, error: failure },

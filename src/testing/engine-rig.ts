@@ -5,7 +5,7 @@ import { evolve, initialRunState, type RunState } from '../core/run-state.ts';
 import { runIds, sessionIds } from '../core/ids.ts';
 import { runLoop } from '../engine/run-loop.ts';
 import { silentLogger } from '../core/logger.ts';
-import type { EventDraft, Limits, RunEvent } from '../core/run-event.ts';
+import { noBudgets, type EventDraft, type Limits, type RunEvent } from '../core/run-event.ts';
 import type { ModelRequest, ModelTraits } from '../engine/model.ts';
 import type { ReplyScript } from './model-servers/reply-script.ts';
 import type { RunResultData } from '../core/outcome.ts';
@@ -34,15 +34,6 @@ export interface EngineRig {
   recover(log?: readonly RunEvent[]): Promise<RunResultData | null>;
   readonly stop: AbortController;
 }
-
-const noBudgets: Limits = {
-  maxSteps: 0,
-  maxToolRounds: null,
-  maxOutputTokens: null,
-  maxSeconds: null,
-  maxResultChars: 12_000,
-  finalAnswerOnLimit: true,
-};
 
 export function createEngineRig(options: EngineRigOptions): EngineRig {
   const clock = createManualClock();

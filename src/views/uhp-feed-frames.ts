@@ -1,4 +1,6 @@
+export { feedOpening } from '../protocol/sse.ts';
 import { createUhpView } from './uhp-view.ts';
+import { encodeUnnumberedSse } from '../protocol/sse.ts';
 import type { EventDraft, RunEvent } from '../core/run-event.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 
@@ -13,5 +15,5 @@ export function createFeedFrames(source: {
 }): { push(event: EventDraft | RunEvent): readonly string[] } {
   const view = createUhpView({ ...source, emit: true });
   const ids = { response_id: source.runId, session_id: source.sessionId };
-  return { push: (event) => view.push(event).map((wire) => `data: ${JSON.stringify({ ...wire, ...ids })}\n\n`) };
+  return { push: (event) => view.push(event).map((wire) => encodeUnnumberedSse(JSON.stringify({ ...wire, ...ids }))) };
 }

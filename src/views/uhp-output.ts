@@ -45,7 +45,7 @@ export class UhpOutput {
   #cut = false;
   #text = '';
   #thinking = '';
-  readonly #texts = new Map<string, TextItem>();
+  readonly #texts = new Map<number, TextItem>();
   readonly #calls = new Map<string, CallItem>();
   #newest: TextItem | null = null;
 
@@ -198,14 +198,14 @@ export class UhpOutput {
   }
 
   #textItem(type: TextType, block: number): TextItem {
-    const known = this.#texts.get(`${type}:${block}`);
+    const known = this.#texts.get(textKey(type, block));
     if (known !== undefined) return (this.#newest = known);
     return this.#openText(type, block, { id: this.#idOf(type, block), index: this.#next++ });
   }
 
   #openText(type: TextType, block: number, at: { readonly id: string; readonly index: number }): TextItem {
     const item: TextItem = { ...at, status: 'in_progress', type, block, text: '' };
-    this.#texts.set(`${type}:${block}`, item);
+    this.#texts.set(textKey(type, block), item);
     this.#newest = item;
     this.#add(item);
     this.#writer.partAdded(item);
@@ -233,7 +233,7 @@ export class UhpOutput {
   #acceptText(part: Exclude<ReplyPart, { kind: 'tool-call' }>): TextItem | null {
     const type = part.kind === 'text' ? 'message' : 'reasoning';
     const whole = (part.kind === 'text' ? this.#text : this.#thinking).slice(part.start, part.end);
-    const shown = this.#texts.get(`${type}:${part.block}`);
+    const shown = this.#texts.get(textKey(type, part.block));
     if (shown === undefined && whole === '') return null;
     if (shown !== undefined && (shown.text === whole || shown.status !== 'in_progress')) return shown;
     // Deltas were lost on the way to the log: the item begins again at its index with the whole text (UD-81).
@@ -283,4 +283,9 @@ export class UhpOutput {
   #idOf(type: keyof typeof idPrefix, block: number): string {
     return `${idPrefix[type]}_${this.#idToken}_${this.#step}_${this.#attempt}_${block}`;
   }
+}
+
+/** A number, as blocks that take turns look theirs up at each delta. */
+function textKey(type: TextType, block: number): number {
+  return block * 2 + (type === 'message' ? 0 : 1);
 }

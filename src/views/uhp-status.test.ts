@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ErrorInfo, StopReason } from '../core/outcome.ts';
+import type { ErrorInfo, RunErrorType, StopReason } from '../core/outcome.ts';
 import {
   createLogBuilder,
   testRunId as runId,
@@ -34,7 +34,7 @@ describe('UD-83: from result to status', () => {
     ['refusal', 'failed', { error: { type: 'harness_error', code: 'provider_error' } }],
     ['safety', 'failed', { error: { type: 'harness_error', code: 'provider_error' } }],
   ];
-  const failures: [string, string, string][] = [
+  const failures: [RunErrorType, string, string][] = [
     ['ProviderError', 'harness_error', 'provider_error'],
     ['QuotaExhaustedError', 'harness_error', 'provider_error'],
     ['AuthenticationError', 'harness_error', 'provider_error'],
@@ -44,7 +44,7 @@ describe('UD-83: from result to status', () => {
     ['AgentUnavailableError', 'server_error', 'reins_interrupted'],
     ['StorageError', 'server_error', 'reins_interrupted'],
     ['LeaseLostError', 'server_error', 'reins_interrupted'],
-    ['TypeError', 'harness_error', 'harness_error'],
+    ['HarnessError', 'harness_error', 'harness_error'],
   ];
   test.each(rows)('completed with %s: %s', (stopReason, status, details) => {
     const { last, response } = ended({ status: 'completed', stopReason });

@@ -1,4 +1,4 @@
-import type { ErrorInfo, RunResultData, StopReason } from '../core/outcome.ts';
+import type { ErrorInfo, RunErrorType, RunResultData, StopReason } from '../core/outcome.ts';
 import { verdictOf } from '../core/outcome.ts';
 import type { ErrorBody } from '../protocol/uhp/error.ts';
 import type { IncompleteReason, ResponseStatus, UhpUsage } from '../protocol/uhp/response.ts';
@@ -56,20 +56,33 @@ function limitReasonOf(reason: StopReason | null): IncompleteReason {
   return reason === 'loop' ? 'reins_loop' : 'max_step';
 }
 
-const providerErrors = new Set([
-  'ProviderError',
-  'QuotaExhaustedError',
-  'AuthenticationError',
-  'ContextOverflowError',
-  'CallTimeoutError',
-  'IncompleteStreamError',
-]);
-const serverErrors = new Set(['AgentUnavailableError', 'StorageError', 'LeaseLostError']);
-
 function failedBy(error: ErrorInfo | null): UhpOutcome {
-  const { type, message } = error ?? { type: '', message: 'The harness failed; start the task again.' };
-  if (providerErrors.has(type)) return failed('provider_error', message);
-  return failed(serverErrors.has(type) ? 'reins_interrupted' : 'harness_error', message);
+  if (error === null) return failed('harness_error', 'The harness failed; start the task again.');
+  return failed(codeOf(error.type), error.message);
+}
+
+function codeOf(errorType: RunErrorType): Parameters<typeof failed>[0] {
+  switch (errorType) {
+    case 'ProviderError':
+    case 'QuotaExhaustedError':
+    case 'AuthenticationError':
+    case 'ContextOverflowError':
+    case 'CallTimeoutError':
+    case 'IncompleteStreamError':
+      return 'provider_error';
+    case 'AgentUnavailableError':
+    case 'StorageError':
+    case 'LeaseLostError':
+      return 'reins_interrupted';
+    case 'AdapterProtocolError':
+    case 'HarnessError':
+    case 'MaxStepsError':
+    case 'RecoveryExhaustedError':
+      return 'harness_error';
+    default:
+      errorType satisfies never;
+      return 'harness_error';
+  }
 }
 
 /** Null when nobody gave a figure (UD-48); a figure that is unknown is left out. */

@@ -55,7 +55,7 @@ export function connectTo(url: string, token = key): Uhp {
         ? {}
         : { body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
-    } as RequestInit);
+    });
   const send: Uhp['send'] = async (method, path, options = {}) => {
     const response = await request(method, path, options);
     const text = await response.text();

@@ -6,16 +6,10 @@
 
 import { catalogueEntries, type CatalogueEntry, type TokenPrices } from './catalogue-data.ts';
 import { ConfigurationError } from '../../core/errors.ts';
-import {
-  createProviders,
-  credentialHint,
-  hasCredential,
-  isProviderName,
-  providerNames,
-  traitsOf,
-} from './providers.ts';
+import { createProviders, credentialHint, hasCredential, providerOptionsOf, traitsOf } from './providers.ts';
+import { isProviderName, providerNames, type ProviderName } from './provider-names.ts';
 import { head } from '../../core/text.ts';
-import { providerOptionsOf, type ProviderName, type ProvidersSettings } from './providers.ts';
+import type { ProvidersSettings } from './providers.ts';
 import type { Model, OpenedModel } from '../model.ts';
 import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
 import type { ModelRef } from '../../core/outcome.ts';
@@ -26,7 +20,7 @@ export interface CatalogueOptions {
   readonly providers: ProvidersSettings;
   /** Served when a task names no model. Absent: the first available one. */
   readonly defaultModel?: string;
-  /** Providers to try first (`models.providers`); those left out follow in the order of `providerNames`. */
+  /** Providers that may serve, tried in this order (`models.providers`). Absent: all, in the order of `providerNames`. */
   readonly order?: readonly ProviderName[];
   readonly demo: Model;
 }
@@ -56,9 +50,9 @@ const demoListing: ModelListing = {
 export function createCatalogue(options: CatalogueOptions): Catalogue {
   const { providers: settings, demo } = options;
   const entries = new Map([...catalogueEntries, ...(options.entries ?? [])].map((entry) => [entry.id, entry]));
-  const order = [...new Set([...(options.order ?? []), ...providerNames])];
+  const order = options.order ?? providerNames;
   const providers = createProviders(settings);
-  const usable = (provider: ProviderName) => hasCredential(provider, settings[provider]);
+  const usable = (provider: ProviderName) => order.includes(provider) && hasCredential(provider, settings[provider]);
   const serversOf = ({ names }: CatalogueEntry) => order.filter((provider) => names[provider] !== undefined);
 
   function entryNamed(name: string): CatalogueEntry | undefined {
@@ -80,6 +74,8 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
     const provider = id.slice(0, Math.max(id.indexOf('/'), 0));
     if (!isProviderName(provider) || id.length === provider.length + 1)
       return { available: false, id, why: unknown(id) };
+    if (!order.includes(provider))
+      return { available: false, id, why: `The setting models.providers leaves '${provider}' out.` };
     if (!usable(provider)) return { available: false, id, why: whyNot([provider]) };
     return { available: true, id, ref: { provider, model: id } };
   }
@@ -118,7 +114,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
 const whyNot = (servers: readonly ProviderName[]): string =>
   servers.length === 0
     ? 'No provider is known to serve it.'
-    : `Set ${servers.map((provider) => credentialHint[provider]).join(' or ')} to use it.`;
+    : `Set ${servers.map((provider) => credentialHint(provider)).join(' or ')} to use it.`;
 
 const unknown = (id: string): string =>
   `No model is called '${head(id, 200)}'; name one of the list, or <provider>/<name> for any other.`;

@@ -17,22 +17,11 @@
 // F7. The served model is named in `response-metadata`, by OpenRouter with every chunk, by Google not at all.
 // F8. Anthropic's package cuts the reply of a model it does not know to 4,096 tokens unless `maxOutputTokens` is given.
 
+import { environmentPrefix, type ProviderName, type ProviderSettings } from './provider-names.ts';
 import type { Model, ModelTraits, OpenedModel } from '../model.ts';
 import { withSentToolInput } from './openrouter-tool-input.ts';
 import { withEndMark } from './responses-end-mark.ts';
 
-/** Makers before aggregators, then what the operator runs: the order of UD-84 when no other is set. */
-export const providerNames = ['anthropic', 'openai', 'google', 'azure', 'openrouter', 'openai-compatible'] as const;
-export type ProviderName = (typeof providerNames)[number];
-
-/** What the operator configured for one provider; absent keys are not configured. */
-export interface ProviderSettings {
-  readonly apiKey?: string;
-  /** In place of the provider's own address, version path included (`https://…/v1`). */
-  readonly baseURL?: string;
-  /** Azure: the first label of the resource's host name. */
-  readonly resourceName?: string;
-}
 export type ProvidersSettings = Readonly<Partial<Record<ProviderName, ProviderSettings>>>;
 
 export interface Providers extends AsyncDisposable {
@@ -46,10 +35,6 @@ interface Client extends AsyncDisposable {
 }
 type Connect = (settings: ProviderSettings, fetch: typeof globalThis.fetch) => Promise<OpenModel>;
 
-export function isProviderName(text: string): text is ProviderName {
-  return providerNames.some((name) => name === text);
-}
-
 /** Whether calls can be made at all. A compatible server may need no key; everyone else does. */
 export function hasCredential(provider: ProviderName, settings: ProviderSettings = {}): boolean {
   if (provider === 'openai-compatible') return settings.baseURL !== undefined;
@@ -58,14 +43,11 @@ export function hasCredential(provider: ProviderName, settings: ProviderSettings
 }
 
 /** What must be set before a provider can be used: environment names, for people. */
-export const credentialHint: Readonly<Record<ProviderName, string>> = {
-  anthropic: 'ANTHROPIC_API_KEY',
-  openai: 'OPENAI_API_KEY',
-  google: 'GOOGLE_GENERATIVE_AI_API_KEY',
-  azure: 'AZURE_API_KEY with AZURE_RESOURCE_NAME',
-  openrouter: 'OPENROUTER_API_KEY',
-  'openai-compatible': 'OPENAI_COMPATIBLE_BASE_URL',
-};
+export function credentialHint(provider: ProviderName): string {
+  const prefix = environmentPrefix[provider];
+  if (provider === 'openai-compatible') return `${prefix}_BASE_URL`;
+  return provider === 'azure' ? `${prefix}_API_KEY with ${prefix}_RESOURCE_NAME` : `${prefix}_API_KEY`;
+}
 
 export const traitsOf = (provider: ProviderName): ModelTraits =>
   provider === 'anthropic' ? { firstEventPromptly: true } : {};
