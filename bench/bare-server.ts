@@ -62,7 +62,7 @@ async function stream(write: Write, response: ServerResponse, input: string): Pr
   for (let index = 0; index < shape.events; index++) {
     const wait = arrivals.before(shape, index);
     if (wait !== undefined) await wait;
-    const delta = deltaText();
+    const delta = deltaText(shape);
     text += delta;
     write(response, frame(index + 1, deltaEvent(index, delta)));
   }

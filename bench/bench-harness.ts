@@ -1,5 +1,6 @@
 // A harness that costs next to nothing: what is measured is Reins. Its deltas take turns between two blocks of one reply,
-// which is legal (E-103) and keeps the log from merging them: each counts as one event from end to end.
+// which is legal (E-103) and keeps the log from merging them: each counts as one event from end to end. What arises at once
+// is one group, as with the events that a harness reads from one piece of a provider's answer.
 
 import { applyDrafts, closeRun } from '../src/core/closing.ts';
 import type { EventDraft, ReplyPart } from '../src/core/run-event.ts';
@@ -46,19 +47,25 @@ async function* runTurn(
   const started: EventDraft = { type: 'step-started', step: 1, attempt: 0, data: stepData };
   yield [started];
   if (shape.kind === 'hold') {
-    yield [delta(0, deltaText())];
+    yield [delta(0, deltaText(shape))];
     return void (await aborted(signal));
   }
   const blocks: [string, string] = ['', ''];
+  let group: EventDraft[] = [];
   for (let index = 0; index < shape.events; index++) {
     const wait = arrivals.before(shape, index);
-    if (wait !== undefined) await wait;
+    if (wait !== undefined) {
+      yield group;
+      group = [];
+      await wait;
+    }
     onEvent(index);
-    const text = deltaText();
+    const text = deltaText(shape);
     const block = index % 2 === 0 ? 0 : 1;
     blocks[block] += text;
-    yield [delta(block, text)];
+    group.push(delta(block, text));
   }
+  yield group;
   yield endOfTurn(applyDrafts(state, [started], Date.now()), blocks);
 }
 

@@ -7,6 +7,8 @@ export type TaskShape =
       readonly everyMs: number;
       readonly perTick: number;
       readonly phase: number;
+      /** Whether each event says when it arose. */
+      readonly stamped: boolean;
     }
   /** All at once, then the end. */
   | { readonly kind: 'answer'; readonly events: number }
@@ -19,6 +21,7 @@ export const burst = (events: number, perTick: number): TaskShape => ({
   everyMs: 5,
   perTick,
   phase: 0,
+  stamped: false,
 });
 
 export function parseTaskShape(text: string): TaskShape {
@@ -26,8 +29,9 @@ export function parseTaskShape(text: string): TaskShape {
   return shape;
 }
 
-/** The text of one event: as long as a usual delta, and when it arose, in µs that all processes of the machine share. */
-export function deltaText(): string {
+/** The text of one event, as long as a usual delta; or when it arose, in µs that all processes of the machine share. */
+export function deltaText(shape: TaskShape): string {
+  if (shape.kind !== 'steady' || !shape.stamped) return ' streaming';
   const [seconds, nanoseconds] = process.hrtime();
   return `@${seconds * 1_000_000 + Math.floor(nanoseconds / 1_000)} `;
 }

@@ -2,9 +2,12 @@
 // that log, as everywhere (E-007).
 
 import { acceptTask, type TaskBody } from './tasks/accept-task.ts';
-import { composeLocal, owner, type Local } from './compose.ts';
+import { composeLocal, owner } from './compose.ts';
 import { loadConfig, type Config } from './config.ts';
-import { ReinsError, RuntimeStateError } from './core/errors.ts';
+import { RuntimeStateError, StorageError } from './core/errors.ts';
+import { toWellFormed } from './core/text.ts';
+import type { Logger } from './core/logger.ts';
+import type { Services } from './tasks/services.ts';
 import type { RunEvent } from './core/run-event.ts';
 import type { RunId } from './core/ids.ts';
 import type { RunResultData } from './core/outcome.ts';
@@ -20,6 +23,8 @@ export interface AgentOptions {
   readonly instructions?: string;
   /** Absent: environment and settings file, as for the command line. */
   readonly config?: Config;
+  /** Where the causes of failures go; absent: nowhere. */
+  readonly logger?: Logger;
 }
 
 export interface RunOptions {
@@ -39,41 +44,37 @@ export interface Agent extends AsyncDisposable {
   run(prompt: string, options?: RunOptions): Promise<RunResultData>;
   /** Breaking out of the first iteration cancels the run (E-032); later iterations only watch (E-034). */
   runStream(prompt: string, options?: RunOptions): RunStream;
-  /** Cancels what runs. Idempotent. */
+  /** Cancels what runs, then forgets all runs: their log lives as long as the agent. Idempotent. */
   close(): Promise<void>;
 }
 
-/** @throws ConfigurationError  A setting that cannot work. */
+/** @throws ConfigurationError  A setting that cannot work, a folder or harness that is not there. */
 export function createAgent(options: AgentOptions = {}): Agent {
+  const { cwd = '.', harness, logger } = options;
   const config = options.config ?? loadConfig({ flags: { host: '127.0.0.1' } });
-  let local: Promise<Local> | null = null;
+  const local = composeLocal(config, {
+    cwd,
+    ...(harness === undefined ? {} : { base: harness }),
+    ...(logger === undefined ? {} : { logger }),
+  });
   let closing: Promise<void> | null = null;
-  const open = () => {
+  const start = async (prompt: string): Promise<RunId> => {
     if (closing !== null) throw new RuntimeStateError('This agent is closed.');
-    return (local ??= composeLocal(config, options.cwd ?? '.'));
+    const { model = null, instructions = null } = options;
+    const body: TaskBody = { ...plainTask, ...input(prompt), harnessId: await local.harness(), model, instructions };
+    return (await acceptTask(local.services, { principal: owner, idempotency: null, body })).runId;
   };
-  const start = async (prompt: string): Promise<{ local: Local; runId: RunId }> => {
-    const parts = await open();
-    const harnessId = await parts.harness(options.harness ?? null);
-    const body = { ...plainTask, ...input(prompt), harnessId, model: options.model ?? null };
-    const instructions = options.instructions ?? null;
-    const accepted = await acceptTask(parts.services, {
-      principal: owner,
-      idempotency: null,
-      body: { ...body, instructions },
-    });
-    return { local: parts, runId: accepted.runId };
-  };
-  const runStream: Agent['runStream'] = (prompt, runOptions = {}) => createRunStream(() => start(prompt), runOptions);
+  const runStream: Agent['runStream'] = (prompt, runOptions = {}) =>
+    createRunStream(local.services, () => start(prompt), runOptions);
   const close = async () => {
-    const opened = await local;
-    await opened?.[Symbol.asyncDispose]();
+    closing ??= Promise.resolve(local[Symbol.asyncDispose]());
+    await closing;
   };
   return {
     runStream,
     run: (prompt, runOptions) => runStream(prompt, runOptions).result(),
-    close: () => (closing ??= close()),
-    [Symbol.asyncDispose]: () => (closing ??= close()),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 
@@ -90,41 +91,53 @@ const plainTask: Omit<TaskBody, 'messages' | 'inputItems' | 'harnessId' | 'model
 };
 
 function input(prompt: string): Pick<TaskBody, 'messages' | 'inputItems'> {
-  return {
-    messages: [{ content: [{ type: 'text', text: prompt }] }],
-    inputItems: [{ role: 'user', content: prompt }],
-  };
+  const text = toWellFormed(prompt);
+  return { messages: [{ content: [{ type: 'text', text }] }], inputItems: [{ role: 'user', content: text }] };
 }
 
-type Started = Promise<{ readonly local: Local; readonly runId: RunId }>;
-
-function createRunStream(start: () => Started, { signal }: RunOptions): RunStream {
-  let started: Started | null = null;
+function createRunStream({ log, runs }: Services, start: () => Promise<RunId>, { signal }: RunOptions): RunStream {
+  let started: Promise<RunId> | null = null;
+  let outcome: Promise<RunResultData> | null = null;
   let owned = false;
-  let ended: Promise<RunResultData> | null = null;
   const begin = () => (started ??= start());
-  const stop = async () => {
-    const { local, runId } = await begin();
-    local.services.runs.stop(runId, 'cancel');
-  };
-  const result = () => (ended ??= awaitResult(begin(), { signal, stop }));
-  const cancel = async () => {
-    const outcome = result();
-    await stop();
+  const result = () => {
+    outcome ??= awaitResult(begin());
+    // Whoever asks for the result hears of a refusal; that nobody asks must not end the process.
+    outcome.catch(() => {});
     return outcome;
   };
+  const cancel = async () => {
+    runs.stop(await begin(), 'cancel');
+    return result();
+  };
 
-  async function* events(owns: boolean): AsyncGenerator<RunEvent> {
-    const outcome = result();
+  async function awaitResult(begun: Promise<RunId>): Promise<RunResultData> {
+    const runId = await begun;
+    const onAbort = () => runs.stop(runId, 'cancel');
+    signal?.addEventListener('abort', onAbort);
+    try {
+      if (signal?.aborted) onAbort();
+      for await (const events of log.follow(runId, { after: 0 })) {
+        const last = events.at(-1);
+        if (last?.type === 'run-result') return last.data;
+      }
+      throw new StorageError('The log of the run ended before the run did.');
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async function* iterate(owns: boolean): AsyncGenerator<RunEvent> {
+    const ended = result();
+    const runId = await begin();
     let complete = false;
     try {
-      const { local, runId } = await begin();
-      for await (const batch of local.services.log.follow(runId, { after: 0 })) yield* batch;
+      for await (const batch of log.follow(runId, { after: 0 })) yield* batch;
       complete = true;
-      await outcome;
     } finally {
       if (owns && !complete) await cancel();
     }
+    await ended;
   }
 
   return {
@@ -133,29 +146,10 @@ function createRunStream(start: () => Started, { signal }: RunOptions): RunStrea
     [Symbol.asyncIterator]() {
       const owns = !owned;
       owned = true;
-      return events(owns);
+      return iterate(owns);
     },
     async [Symbol.asyncDispose]() {
-      if (started !== null) await cancel();
+      if (started !== null) await cancel().catch(() => {}); // A run that was refused needs no cancel.
     },
   };
-}
-
-async function awaitResult(
-  started: Started,
-  { signal, stop }: { readonly signal: AbortSignal | undefined; stop(): Promise<void> },
-): Promise<RunResultData> {
-  const { local, runId } = await started;
-  const onAbort = () => void stop();
-  signal?.addEventListener('abort', onAbort);
-  try {
-    if (signal?.aborted) onAbort();
-    for await (const events of local.services.log.follow(runId, { after: 0 })) {
-      const last = events.at(-1);
-      if (last?.type === 'run-result') return last.data;
-    }
-    throw new ReinsError('The run was left before it ended: its agent was closed.');
-  } finally {
-    signal?.removeEventListener('abort', onAbort);
-  }
 }

@@ -17,7 +17,8 @@ import { fileTools } from './engine/tools/file-tools.ts';
 import { harnessIds, type HarnessId } from './core/ids.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
-import { recoverRuns, startRecoveryScan } from './tasks/recover-runs.ts';
+import { recoverRuns } from './tasks/recover-runs.ts';
+import { repeat, type Repeated } from './tasks/repeat.ts';
 import { packageVersion } from './version.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
 import { stderrLogger, systemClock, systemRandom } from './system.ts';
@@ -30,6 +31,7 @@ import type { Store } from './stores/store.ts';
 
 /** The principal of the operator's key and of `reins run` (DESIGN 5). */
 export const owner = 'owner';
+const recoverEveryMs = 1_000;
 const expireEveryMs = 60_000;
 
 export interface Parts {
@@ -60,7 +62,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const workspaces = createWorkspaces({ dataDir, ...(template === null ? {} : { template }) });
   const services = createServices({ config, store, workspaces, logger, clock, catalogue, adapters });
   stack.defer(() => services.log.close());
-  await ensureHarness(services, config.harnesses.preferred);
+  for (const base of services.harnesses.bases) await ensureHarness(services, base);
   const firstKey = apiKey === null ? await ensureKey(services, folder) : null;
   const operatorKey = apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record;
   const http = createHttpServer({
@@ -74,23 +76,21 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   });
   const rest = stack.move();
   let closing: Promise<void> | null = null;
-  const upkeep: { stop(): Promise<void> }[] = [];
+  const upkeep: Repeated[] = [];
   return {
     firstKey,
     async listen() {
       await recoverRuns(services);
       const url = await http.listen(host, port);
-      upkeep.push(startRecoveryScan(services), startExpiry(services));
+      upkeep.push(...startUpkeep(services));
       return { url };
     },
     close() {
       closing ??= (async () => {
         await using _rest = rest;
-        await Promise.all(upkeep.map((each) => each.stop()));
-        const closed = http.close();
-        await services.runs.drain();
+        // Nothing new comes in before what is there is left in order.
+        await Promise.all([http.close(), services.runs.drain(), ...upkeep.map((each) => each.stop())]);
         await services.log.close();
-        await closed;
       })();
       return closing;
     },
@@ -100,24 +100,34 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
 /** The parts of a process without a server: a log in memory, and the caller's folder as every session's workspace. */
 export interface Local extends AsyncDisposable {
   readonly services: Services;
-  /** The configured harness of a base; null = the preferred one. @throws ConfigurationError  There is none. */
-  harness(base: string | null): Promise<HarnessId>;
+  /** The configured harness of the base that was asked for. */
+  harness(): Promise<HarnessId>;
 }
 
-/** @throws ConfigurationError  `cwd` is no folder, or a setting cannot work. */
-export async function composeLocal(config: Config, cwd: string): Promise<Local> {
-  await using stack = new AsyncDisposableStack();
-  const store = stack.use(openSqlite(':memory:'));
-  const catalogue = stack.use(openCatalogue(config, systemClock));
-  const parts = { config, store, catalogue, workspaces: fixedWorkspace(cwd), logger: silentLogger, clock: systemClock };
-  const services = createServices(parts);
-  stack.defer(() => services.log.close());
-  stack.defer(() => services.runs.drain());
-  const rest = stack.move();
+export interface LocalOptions {
+  readonly cwd: string;
+  /** A harness base; absent: the preferred one. */
+  readonly base?: string;
+  readonly logger?: Logger;
+}
+
+/** @throws ConfigurationError  `cwd` is no folder, `base` no harness, or a setting cannot work. */
+export function composeLocal(config: Config, { cwd, base, logger = silentLogger }: LocalOptions): Local {
+  const workspaces = fixedWorkspace(cwd);
+  const catalogue = openCatalogue(config, systemClock);
+  const store = openSqlite(':memory:');
+  const services = createServices({ config, store, catalogue, workspaces, logger, clock: systemClock });
+  const chosen = base ?? config.harnesses.preferred;
+  requireAdapter(services.harnesses, chosen);
   return {
     services,
-    harness: (base) => ensureHarness(services, base ?? config.harnesses.preferred),
-    [Symbol.asyncDispose]: () => rest.disposeAsync(),
+    harness: () => ensureHarness(services, chosen),
+    async [Symbol.asyncDispose]() {
+      await services.runs.drain('cancel');
+      await services.log.close();
+      await catalogue[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -205,7 +215,7 @@ function createServices(o: {
     clock,
     random: systemRandom,
     harnesses: createHarnesses(config, o),
-    runs: createBackgroundRuns(logger),
+    runs: createBackgroundRuns({ clock, logger }),
     frames: createFrameFeeds(log),
     owner: systemRandom.token(),
     settings: {
@@ -218,13 +228,17 @@ function createServices(o: {
   };
 }
 
-/** Each principal has a default harness (UD-34). */
+function requireAdapter(harnesses: HarnessRegistry, base: string): HarnessAdapter {
+  const adapter = harnesses.adapter(base);
+  if (adapter !== undefined) return adapter;
+  throw new ConfigurationError(`There is no harness '${base}'; there is: ${harnesses.bases.join(', ')}.`);
+}
+
+/** The owner has a harness of each base; the preferred base's is the default one (UD-34). */
 async function ensureHarness({ store, clock, random, harnesses }: Services, base: string): Promise<HarnessId> {
   const existing = (await store.harnesses(owner)).find((record) => record.base === base);
   if (existing !== undefined) return existing.harnessId;
-  const adapter = harnesses.adapter(base);
-  if (adapter === undefined)
-    throw new ConfigurationError(`There is no harness '${base}'; this server has: ${harnesses.bases.join(', ')}.`);
+  const adapter = requireAdapter(harnesses, base);
   const harnessId = harnessIds.make(random.token());
   await store.putHarness({
     harnessId,
@@ -251,20 +265,19 @@ async function ensureKey({ store, clock }: Services, folder: DataFolder): Promis
   return key;
 }
 
-function startExpiry(services: Services): { stop(): Promise<void> } {
-  let running: Promise<void> = Promise.resolve();
-  let cancel = () => {};
-  const arm = () => {
-    cancel = services.clock.timer(expireEveryMs, () => {
-      running = expireTasks(services).catch((cause: unknown) => services.logger.error('Retention failed.', {}, cause));
-      arm();
-    });
-  };
-  arm();
-  return {
-    async stop() {
-      cancel();
-      await running;
-    },
-  };
+/** What a process with a store does from time to time. */
+function startUpkeep(services: Services): readonly Repeated[] {
+  const { clock, logger } = services;
+  return [
+    repeat(clock, {
+      everyMs: recoverEveryMs,
+      work: () => recoverRuns(services),
+      onFailure: (cause) => logger.error('The recovery scan failed.', {}, cause),
+    }),
+    repeat(clock, {
+      everyMs: expireEveryMs,
+      work: (signal) => expireTasks(services, signal),
+      onFailure: (cause) => logger.error('Retention failed.', {}, cause),
+    }),
+  ];
 }

@@ -36,5 +36,5 @@ function writeLine(level: string, message: string, facts: JsonObject = {}): void
 
 function describeCause(cause: unknown): JsonObject {
   if (cause === undefined) return {};
-  return { cause: cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause) };
+  return { cause: inspect(cause, { depth: 6 }) };
 }

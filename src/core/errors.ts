@@ -21,6 +21,9 @@ export class ConfigurationError extends ReinsError {}
 /** Use after close, or a verb in the wrong state. */
 export class RuntimeStateError extends ReinsError {}
 
+/** A harness broke its contract: an event that is not its to write, an end that is none (P-071). */
+export class AdapterProtocolError extends ReinsError {}
+
 /** The store could not read or write. */
 export class StorageError extends ReinsError {
   override readonly retryable: boolean = true;

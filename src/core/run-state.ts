@@ -145,6 +145,7 @@ export function initialRunState(runId: RunId, sessionId: SessionId): RunState {
 
 /** One event further (S1, S2). */
 export function evolve(state: RunState, event: RunEvent): RunState {
+  if (event.agentPath !== undefined && event.agentPath.length > 0) return state; // A sub-agent's: no step of this run (E-114).
   switch (event.type) {
     case 'text-delta':
       return showText(state, event.data);

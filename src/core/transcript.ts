@@ -50,6 +50,7 @@ export const emptyTranscript: Transcript = {
 
 /** One event further; events that say nothing about the conversation give the same object back. */
 export function extendTranscript(transcript: Transcript, event: RunEvent): Transcript {
+  if (event.agentPath !== undefined && event.agentPath.length > 0) return transcript; // A sub-agent's (E-114).
   switch (event.type) {
     case 'run-started': {
       const input = event.data.input ?? [];

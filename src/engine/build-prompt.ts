@@ -27,7 +27,7 @@ function addMessage(prompt: LanguageModelV4Prompt, message: Message, next: Messa
     case 'assistant': {
       const content = message.parts.flatMap(assistantContent);
       if (content.length === 0) return;
-      prompt.push({ role: 'assistant', content });
+      addAssistant(prompt, content);
       const answers = next?.role === 'tool' ? next.answers : [];
       const results = message.parts.flatMap((part) => (part.kind === 'tool-call' ? [resultFor(part, answers)] : []));
       if (results.length > 0) prompt.push({ role: 'tool', content: results });
@@ -46,6 +46,12 @@ function addUser(prompt: LanguageModelV4Prompt, parts: readonly UserPart[]): voi
   const last = prompt.at(-1);
   if (last?.role === 'user') last.content.push(...content);
   else prompt.push({ role: 'user', content });
+}
+
+function addAssistant(prompt: LanguageModelV4Prompt, content: AssistantMessage['content']): void {
+  const last = prompt.at(-1);
+  if (last?.role === 'assistant') last.content.push(...content);
+  else prompt.push({ role: 'assistant', content });
 }
 
 function assistantContent(part: AssistantPart): AssistantMessage['content'] {
@@ -86,8 +92,6 @@ function resultFor(
 /** What a provider gave for itself, given back as it was. */
 function providerOptions(provider: JsonObject | undefined): { providerOptions?: Record<string, JsonObject> } {
   if (provider === undefined) return {};
-  const entries = Object.entries(provider).filter(
-    (entry): entry is [string, JsonObject] => typeof entry[1] === 'object',
-  );
+  const entries = Object.entries(provider).filter((entry): entry is [string, JsonObject] => isJsonObject(entry[1]));
   return { providerOptions: Object.fromEntries(entries) };
 }

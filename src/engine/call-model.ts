@@ -84,7 +84,11 @@ async function pump(call: ModelCall, attempt: AbortController, box: Mailbox<Arri
     for await (const part of stream) {
       if (isProgress(part)) watch.touch();
       const room = box.put({ kind: 'part', part });
-      if (room !== undefined) await room;
+      if (room === undefined) continue;
+      // A slow log holds the stream back: that is no silence of the model (W1 of the watch).
+      watch.pause();
+      await untilAborted(room, attempt.signal, async () => {});
+      watch.resume();
     }
   } catch (error) {
     void box.put({ kind: 'failed', error });

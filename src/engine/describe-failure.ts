@@ -1,5 +1,6 @@
 import { classifyFailure, retryAfterMs, type FailureFacts } from '../core/provider-failure.ts';
 import { CallTimeoutError, IncompleteStreamError, MalformedReplyError } from '../core/errors.ts';
+import { head } from '../core/text.ts';
 import { InStreamError } from './reply-reader.ts';
 import { isJsonObject, toJsonValue, type JsonObject } from '../core/json.ts';
 import type { ErrorInfo, ModelRef } from '../core/outcome.ts';
@@ -7,8 +8,8 @@ import type { ModelFailure } from './react.ts';
 import type { ResetReason } from '../core/run-event.ts';
 
 /**
- * Whatever a provider client threw or streamed as its error, as a failure the core can act on. Messages of foreign errors
- * stay out of the sentence a caller sees, except the provider's own short one (U-052).
+ * Whatever a provider client threw or streamed as its error, as a failure the core can act on. Of a foreign error only its
+ * status and type reach the sentence that a caller sees (U-052); the rest is `cause`.
  */
 export function describeFailure(thrown: unknown, model: ModelRef): Omit<ModelFailure, 'usage'> {
   const own = ownReason(thrown);
@@ -22,6 +23,7 @@ export function describeFailure(thrown: unknown, model: ModelRef): Omit<ModelFai
     reason: own ?? 'transient-error',
     retryAfterMs: retryAfterOf(error),
     error: errorInfo(failureClass, facts, { thrown, model }),
+    cause: error,
   };
 }
 
@@ -83,7 +85,7 @@ function ownWords(thrown: unknown): Pick<ErrorInfo, 'type' | 'message'> | null {
 
 function said({ status, providerType }: FailureFacts): string {
   const words = [status === undefined || status < 400 ? [] : [`status ${status}`], providerType ?? []];
-  const list = words.flat().map((word) => word.slice(0, 80));
+  const list = words.flat().map((word) => head(word, 80));
   return list.length === 0 ? '' : ` (${list.join(', ')})`;
 }
 
@@ -136,7 +138,7 @@ function bodyOf(fields: JsonObject): JsonObject {
     const parsed = toJsonValue(JSON.parse(text));
     return isJsonObject(parsed) ? parsed : fields;
   } catch {
-    return { ...fields, message: text.slice(0, 2000) };
+    return { ...fields, message: head(text, 2000) };
   }
 }
 

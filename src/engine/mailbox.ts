@@ -3,7 +3,7 @@
  * one promise a batch instead of one each.
  */
 export interface Mailbox<T> {
-  /** Resolves at once while there is room; a producer that awaits it is held back by a slow consumer. */
+  /** Undefined while there is room; else resolves when there is, or when the box is closed. May be left unheard. */
   put(item: T): Promise<void> | undefined;
   /** Everything put since the last take; waits while there is nothing. Empty once the box is closed and drained. */
   take(): Promise<readonly T[]>;
@@ -13,38 +13,37 @@ export interface Mailbox<T> {
 export function createMailbox<T>(capacity: number): Mailbox<T> {
   let items: T[] = [];
   let closed = false;
-  let wakeConsumer: (() => void) | null = null;
-  let wakeProducer: (() => void) | null = null;
-  const wake = () => {
-    wakeConsumer?.();
-    wakeConsumer = null;
+  let filled: (() => void) | null = null;
+  // One promise for all who wait for room: a notice put beside a waiting producer must not take its place.
+  let room: PromiseWithResolvers<void> | null = null;
+  const emptied = () => {
+    room?.resolve();
+    room = null;
   };
   return {
     put(item) {
       if (closed) return undefined;
       items.push(item);
-      wake();
+      filled?.();
+      filled = null;
       if (items.length < capacity) return undefined;
-      return new Promise((resolve) => {
-        wakeProducer = resolve;
-      });
+      return (room ??= Promise.withResolvers<void>()).promise;
     },
     async take() {
       if (items.length === 0 && !closed)
         await new Promise<void>((resolve) => {
-          wakeConsumer = resolve;
+          filled = resolve;
         });
       const taken = items;
       items = [];
-      wakeProducer?.();
-      wakeProducer = null;
+      emptied();
       return taken;
     },
     close() {
       closed = true;
-      wake();
-      wakeProducer?.();
-      wakeProducer = null;
+      filled?.();
+      filled = null;
+      emptied();
     },
   };
 }

@@ -3,7 +3,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provid
 
 /**
  * A model as the engine sees it: the streaming half of the AI SDK's `LanguageModelV4`, so that every provider package
- * fits and a scripted model is thirty lines. Read only by `read-model-stream.ts`.
+ * fits and a scripted model is thirty lines. Read only by `call-model.ts`.
  */
 export type Model = Pick<LanguageModelV4, 'provider' | 'modelId' | 'doStream'>;
 export type ModelRequest = LanguageModelV4CallOptions;

@@ -1,6 +1,7 @@
 // From what the model wrote to a call that may run, or a refusal that the model can read. Without effects, so it may be
 // done again on resume (E-515).
 
+import { head } from '../core/text.ts';
 import { isJsonObject, toJsonValue, type JsonObject } from '../core/json.ts';
 import type { Tool } from './tool.ts';
 import type { ToolCall, ToolOutcome } from '../core/run-event.ts';
@@ -76,7 +77,7 @@ function unknownTool(tools: readonly Tool[], name: string): string {
   const names = tools.map((tool) => tool.name);
   const near = names.filter((known) => distance(plainName(known), plainName(name)) <= 3).slice(0, 3);
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `The tools are: ${names.join(', ')}.`;
-  return `There is no tool named '${name.slice(0, 80)}'. ${hint}`;
+  return `There is no tool named '${head(name, 80)}'. ${hint}`;
 }
 
 /** Levenshtein distance of two short names. */

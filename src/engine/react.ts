@@ -27,6 +27,8 @@ export interface ModelFailure {
   readonly error: ErrorInfo;
   readonly retryAfterMs: number | null;
   readonly usage: Usage | null;
+  /** What the client threw or streamed: for the operator's log, never for an event. */
+  readonly cause: unknown;
 }
 
 export interface ReactEnv {
@@ -60,7 +62,7 @@ export function reactToFailure(state: RunState, failure: ModelFailure, env: Reac
   const retryInMs = retryWaitMs(env.retry, { attempt, retryAfterMs: failure.retryAfterMs, fraction: env.fraction });
   const deadlineMs = state.limits.maxSeconds === null ? Infinity : state.startedAtMs + state.limits.maxSeconds * 1000;
   // A wait that would end after the time budget is not begun (E-210).
-  if (env.nowMs + retryInMs >= deadlineMs) return endByTime(state, env.nowMs);
+  if (env.nowMs + retryInMs >= deadlineMs) return endByTime(keepUsage(state, failure), env.nowMs);
   return [resetAttempt(state, { ...failure, retryInMs })];
 }
 

@@ -159,13 +159,21 @@ function stopReasonOf({ unified, raw }: LanguageModelV4FinishReason): StopReason
   }
 }
 
-function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | null {
+function toUsage({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage | null {
   if (inputTokens.total === undefined && outputTokens.total === undefined) return null;
+  // Some clients give 0 for what the provider did not mention (U-005).
+  const told = raw === undefined ? inputTokens : { ...inputTokens, ...(mentionsCache(raw) ? {} : unknownCache) };
   return {
     inputTokens: inputTokens.total ?? null,
     outputTokens: outputTokens.total ?? null,
-    cacheReadInputTokens: inputTokens.cacheRead ?? null,
-    cacheCreationInputTokens: inputTokens.cacheWrite ?? null,
+    cacheReadInputTokens: told.cacheRead ?? null,
+    cacheCreationInputTokens: told.cacheWrite ?? null,
     thinkingTokens: outputTokens.reasoning ?? null,
   };
+}
+
+const unknownCache = { cacheRead: undefined, cacheWrite: undefined };
+
+function mentionsCache(raw: object): boolean {
+  return JSON.stringify(raw).toLowerCase().includes('cache');
 }

@@ -449,3 +449,44 @@ describe('crash points (E 13.2)', () => {
     expect(complete?.data).toMatchObject({ outcome: 'unknown' });
   });
 });
+
+describe('what is left behind', () => {
+  test('E-305: a log that stalls with a full hand-over neither hangs the call nor counts as the model being silent', async () => {
+    const chunks = Array.from({ length: 5_000 }, () => 'x');
+    const rig = createEngineRig({ replies: [{ pieces: [{ kind: 'text', chunks }] }] });
+    const stalled = rig.run({ stallMs: 400_000 });
+    expect(await stalled).toMatchObject({ status: 'completed', attempts: 1, output: 'x'.repeat(5_000) });
+  });
+
+  test('T4: a loop that is left while a tool runs stops the tool before it is gone', async () => {
+    let stopped = false;
+    const patient: Tool = {
+      ...countingTool('wait'),
+      run: (_, { signal }) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => {
+            stopped = true;
+            resolve({ content: 'stopped' });
+          });
+        }),
+    };
+    const pieces: ScriptedReply['pieces'] = [
+      { kind: 'tool-call', id: 'a', name: 'add', arguments: ['{}'] },
+      { kind: 'tool-call', id: 'b', name: 'wait', arguments: ['{}'] },
+    ];
+    const rig = createEngineRig({ replies: [{ pieces }], tools: [countingTool('add'), patient] });
+    await rig.run({ leaveAt: 'tool-result' });
+    expect(stopped).toBe(true);
+    expect(rig.clock.pending).toBe(0);
+  });
+
+  test('E-847: a run leaves no timer on the clock', async () => {
+    const rig = createEngineRig({
+      replies: [cut(simpleText('a', 'b'), 1), simpleCall('a', 'add', {}), simpleText('ok')],
+      tools: [countingTool('add')],
+      limits: { maxSeconds: 600 },
+    });
+    await rig.run();
+    expect(rig.clock.pending).toBe(0);
+  });
+});

@@ -10,6 +10,7 @@ import { acceptReply, endByTime, reactToFailure } from './react.ts';
 import { answerCall, applyDrafts, closeRun, finishStep } from '../core/closing.ts';
 import { buildPrompt } from './build-prompt.ts';
 import { callModel } from './call-model.ts';
+import { ConfigurationError } from '../core/errors.ts';
 import { createToolbox, type Toolbox } from './prepare-call.ts';
 import { decide, outputTokensLeft, type Command, type RefusalReason } from './decide.ts';
 import { recover } from './recover.ts';
@@ -20,7 +21,7 @@ import type { EnginePolicies } from './policies.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Message } from '../core/transcript.ts';
-import type { ModelRef } from '../core/outcome.ts';
+import type { ErrorInfo, ModelRef } from '../core/outcome.ts';
 import type { OpenedModel } from './model.ts';
 import type { Random } from '../core/random.ts';
 import type { RunState } from '../core/run-state.ts';
@@ -67,13 +68,18 @@ export async function* runLoop(parts: EngineParts, options: RunLoopOptions): Asy
     }
   } catch (cause) {
     parts.logger.error('The engine failed.', { runId: state.runId }, cause);
-    const error = {
-      type: 'HarnessError',
-      message: 'The agent engine met an unexpected fault.',
-      retryable: false,
-    } as const;
-    if (state.result === null) yield closeRun(state, { status: 'failed', error }, parts.clock.now());
+    if (state.result === null) yield closeRun(state, { status: 'failed', error: faultOf(cause) }, parts.clock.now());
   }
+}
+
+function faultOf(cause: unknown): ErrorInfo {
+  if (cause instanceof ConfigurationError)
+    return {
+      type: 'AgentUnavailableError',
+      message: 'The model of this task cannot be used any more.',
+      retryable: false,
+    };
+  return { type: 'HarnessError', message: 'The agent engine met an unexpected fault.', retryable: false };
 }
 
 function endOfStop(state: RunState, stop: 'cancel' | 'time', nowMs: number): readonly EventDraft[] {
@@ -94,6 +100,8 @@ function startTurn(clock: Clock, { signal, state }: RunLoopOptions): Disposable 
     [Symbol.dispose]() {
       signal.removeEventListener('abort', follow);
       cancel();
+      // The loop is left: whatever still works for it has nobody to report to.
+      turn.abort(new StopTurn('shutdown'));
     },
   };
 }
@@ -117,10 +125,10 @@ async function prepareTurn(
   return { parts, options, toolbox, opened: await parts.openModel(options.state.requested) };
 }
 
-type Performance = AsyncGenerator<readonly EventDraft[]>;
+type Effects = AsyncGenerator<readonly EventDraft[]>;
 
 /** The effects. Each yields live facts while it works and, at the end, the committed ones that the core makes of its outcome. */
-async function* perform(command: Command, context: TurnContext): Performance {
+async function* perform(command: Command, context: TurnContext): Effects {
   const state = context.current();
   const nowMs = context.parts.clock.now();
   switch (command.do) {
@@ -172,7 +180,7 @@ function replyBudget(state: RunState, { maxOutputTokens }: OpenedModel): number 
 async function* performModelCall(
   { attempt, notBeforeMs }: Extract<Command, { do: 'call-model' }>,
   context: TurnContext,
-): Performance {
+): Effects {
   const state = context.current();
   const { parts, options, signal, toolbox, opened } = context;
   if (notBeforeMs !== null) yield* waitForRetry(notBeforeMs, state, context);
@@ -210,7 +218,7 @@ async function* performModelCall(
 }
 
 /** Waits until the stored moment, with notices where the wait is long enough for one (E-216, E-331). */
-async function* waitForRetry(untilMs: number, state: RunState, { parts, signal }: TurnContext): Performance {
+async function* waitForRetry(untilMs: number, state: RunState, { parts, signal }: TurnContext): Effects {
   const { clock } = parts;
   const { firstAfterSeconds, repeatEverySeconds } = parts.policies.progress;
   const fromMs = clock.now();

@@ -9,7 +9,8 @@
 import { answerCall, applyDrafts } from '../core/closing.ts';
 import { canonicalJson, toJsonValue, type JsonObject } from '../core/json.ts';
 import { toolAnswer } from '../core/tool-answer.ts';
-import { toWellFormed } from '../core/text.ts';
+import { head, toWellFormed } from '../core/text.ts';
+import { StopTurn } from '../core/stop-turn.ts';
 import { executionKeyOf, type EventDraft, type ToolOutcome } from '../core/run-event.ts';
 import { sleep, type Clock } from '../core/clock.ts';
 import { createHash } from 'node:crypto';
@@ -53,16 +54,24 @@ export async function* runTools(state: RunState, run: ToolRun): AsyncGenerator<r
   const parallel = runnable.every(({ prepared: { tool } }) => tool.concurrent !== false);
   const width = parallel ? run.policy.maxConcurrent : 1;
   const running = new Map<string, Promise<Finished>>();
-  while (runnable.length + running.size > 0) {
-    const starting = run.signal.aborted ? [] : runnable.splice(0, width - running.size);
-    if (starting.length === 0 && running.size === 0) return;
-    if (starting.length > 0)
-      yield starting.flatMap(({ entry, prepared: call }) => intents(state, entry, { call, run }));
-    for (const { entry, prepared: call } of starting)
-      running.set(call.call.id, executeCall(state, { prepared: call, toolAttempt: nextAttempt(entry) }, run));
-    const finished = await Promise.race(running.values());
-    running.delete(finished.prepared.call.id);
-    yield completion(state, finished);
+  const left = new AbortController();
+  const stoppable = { ...run, signal: AbortSignal.any([run.signal, left.signal]) };
+  try {
+    while (runnable.length + running.size > 0) {
+      const starting = run.signal.aborted ? [] : runnable.splice(0, width - running.size);
+      if (starting.length === 0 && running.size === 0) return;
+      if (starting.length > 0)
+        yield starting.flatMap(({ entry, prepared: call }) => intents(state, entry, { call, run }));
+      for (const { entry, prepared: call } of starting)
+        running.set(call.call.id, executeCall(state, { prepared: call, toolAttempt: nextAttempt(entry) }, stoppable));
+      const finished = await Promise.race(running.values());
+      running.delete(finished.prepared.call.id);
+      yield completion(state, finished);
+    }
+  } finally {
+    // The loop was left while tools ran: nobody may go on working in a session that someone else gets next (T4).
+    left.abort(new StopTurn('shutdown'));
+    await Promise.all(running.values());
   }
 }
 
@@ -114,17 +123,19 @@ async function executeCall(
     handler.abort(new Error('The tool took too long.'));
   });
   const executionKey = executionKeyOf(state.runId, state.step, call.id);
+  const settledEarly = new AbortController();
   const context = { executionKey, toolAttempt, signal: handler.signal, workspace: run.workspace };
   try {
     // A handler may throw before it returns its promise; both are its failure.
     const returned = Promise.resolve().then(() => tool.run(input, context));
-    const output = await Promise.race([settled(returned), abandoned(handler.signal, run)]);
+    const output = await Promise.race([settled(returned), abandoned(handler.signal, settledEarly.signal, run)]);
     const outcome = timedOut ? 'timeout' : run.signal.aborted ? 'cancelled' : output.isError ? 'error' : 'ok';
     const explained = timedOut
       ? withNote(output, 'The tool was stopped at its time limit; it may have partly run.')
       : output;
     return { prepared, toolAttempt, outcome, output: explained, durationMs: run.clock.now() - startedAtMs };
   } finally {
+    settledEarly.abort();
     cancelTimer();
     run.signal.removeEventListener('abort', stop);
   }
@@ -137,15 +148,33 @@ async function settled(running: Promise<ToolOutput>): Promise<ToolOutput> {
     return output;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { content: `The tool failed: ${toWellFormed(reason).slice(0, 2000)}`, isError: true };
+    return { content: `The tool failed: ${head(toWellFormed(reason), 2000)}`, isError: true };
   }
 }
 
-async function abandoned(signal: AbortSignal, { clock, policy }: ToolRun): Promise<ToolOutput> {
-  if (!signal.aborted)
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  await sleep(clock, policy.abandonAfterSeconds * 1000);
+/** The handler was told to stop and did not within its time. Resolves unheard, at once, when it has settled. */
+async function abandoned(
+  told: AbortSignal,
+  settledEarly: AbortSignal,
+  { clock, policy }: ToolRun,
+): Promise<ToolOutput> {
+  await aborted(told, settledEarly);
+  await sleep(clock, policy.abandonAfterSeconds * 1000, settledEarly);
   return { content: 'The tool did not stop when asked and was abandoned; it may still be running.', isError: true };
+}
+
+/** Resolves when either signal aborts; leaves no listener behind. */
+function aborted(one: AbortSignal, other: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const either = () => {
+      one.removeEventListener('abort', either);
+      other.removeEventListener('abort', either);
+      resolve();
+    };
+    if (one.aborted || other.aborted) return either();
+    one.addEventListener('abort', either);
+    other.addEventListener('abort', either);
+  });
 }
 
 function withNote(output: ToolOutput, note: string): ToolOutput {

@@ -15,8 +15,11 @@ export interface WatchLimits {
 }
 
 export interface Watch {
-  /** A chunk of any kind came from upstream. */
+  /** Upstream made progress: a chunk that is no ping. */
   touch(): void;
+  /** Nobody reads upstream for now, so its silence means nothing; the whole-call limit goes on. */
+  pause(): void;
+  resume(): void;
   stop(): void;
 }
 
@@ -30,7 +33,8 @@ export function startWatch(options: {
   const { clock, limits, progress } = options;
   let lastChunkMs = clock.now();
   let chunks = 0;
-  const silent = () => clock.now() - lastChunkMs;
+  let paused = false;
+  const silent = () => (paused ? 0 : clock.now() - lastChunkMs);
   const idleLimit = () => (chunks === 0 ? (limits.firstEventMs ?? limits.idleMs) : limits.idleMs);
   const cancels = new Map<string, () => void>();
   const stop = () => {
@@ -72,6 +76,13 @@ export function startWatch(options: {
     touch() {
       lastChunkMs = clock.now();
       chunks += 1;
+    },
+    pause() {
+      paused = true;
+    },
+    resume() {
+      paused = false;
+      lastChunkMs = clock.now();
     },
     stop,
   };

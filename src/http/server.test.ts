@@ -107,7 +107,7 @@ async function serve(): Promise<Bench> {
     log,
     harnesses: createRegistry([adapter]),
     workspaces: createWorkspaces({ dataDir }),
-    runs: createBackgroundRuns(logger),
+    runs: createBackgroundRuns({ clock: systemClock, logger: logger }),
     frames: createFrameFeeds(log),
     clock,
     random,

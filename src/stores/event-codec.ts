@@ -4,7 +4,7 @@
 
 import { StorageError } from '../core/errors.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
-import type { EventDraft, RunEvent } from '../core/run-event.ts';
+import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import { numberEvent, stampEvent } from './event-shape.ts';
 import type { UnnumberedEvent } from './store.ts';
 
@@ -50,19 +50,22 @@ function toStored(event: UnnumberedEvent): StoredEvent {
   return [type, at, leg, step, attempt, data];
 }
 
-/** @throws StorageError  The row is damaged: it is reported, never guessed at (E-804). */
-export function decodeEvents(row: StoredRow): RunEvent[] {
+/**
+ * The row's events in order; with 'committed' no live ones are built.
+ * @throws StorageError  The row is damaged, after what stands before the damage: it is reported, never guessed at (E-804).
+ */
+export function* decodeEvents(row: StoredRow, which: 'all' | 'committed' = 'all'): Generator<RunEvent> {
   const items = parseJson(row);
   if (!Array.isArray(items)) throw damaged(row);
-  const events: RunEvent[] = [];
   let seq = row.firstSeq;
   for (const item of items) {
     if (typeof item === 'number') seq += item;
-    else if (isStored(item)) events.push(fromStored(item, row, seq++));
-    else throw damaged(row);
+    else if (!isStored(item) || seq > row.lastSeq) throw damaged(row);
+    else {
+      if (which === 'all' || !isLive(item[0])) yield fromStored(item, row, seq);
+      seq += 1;
+    }
   }
-  if (seq > row.lastSeq + 1) throw damaged(row);
-  return events;
 }
 
 function fromStored(stored: StoredEvent, { runId, sessionId }: StoredRow, seq: number): RunEvent {

@@ -73,7 +73,10 @@ export function createRecentEvents(bounds: RecentEventsBounds): RecentEvents {
     },
     forget(runId, through) {
       const window = windows.get(runId);
-      while ((window?.batches[0]?.events.at(-1)?.seq ?? Number.POSITIVE_INFINITY) <= through && window) shift(window);
+      if (window === undefined) return;
+      const { batches } = window;
+      for (let [oldest] = batches; (oldest?.events.at(-1)?.seq ?? Infinity) <= through; [oldest] = batches)
+        shift(window);
     },
     drop,
   };

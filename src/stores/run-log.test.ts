@@ -66,6 +66,7 @@ function read(log: RunLog, { runId }: Admission, after = 0, gate?: Promise<void>
 
 const seqs = (events: readonly RunEvent[]) => events.map(({ seq }) => seq);
 const upTo = (last: number, from = 1) => Array.from({ length: last - from + 1 }, (_, index) => from + index);
+const lastSeq = async (store: Store, { admission }: OpenedRun) => (await store.run(admission.runId))?.lastSeq ?? 0;
 const ending = { status: 'completed', response: null, atMs: 9 } as const;
 const end = ({ admission, writer }: OpenedRun, more: readonly EventDraft[] = []) =>
   writer.end([...more, resultDraft(admission.runId, admission.sessionId)], ending);
@@ -84,7 +85,7 @@ test('E-007: nobody sees an event before the store has it', async () => {
   const reader = read(log, run.admission, 1);
   const stored = run.writer.write([noteDraft('x')]);
   await clock.advance(100);
-  expect([reader.seen, published, run.writer.lastSeq]).toEqual([[], [], 1]);
+  expect([reader.seen, published]).toEqual([[], []]);
   gate.resolve();
   await stored;
   await clock.advance(0);
@@ -144,12 +145,12 @@ test('B051: what a follower saw live is byte for byte what the store replays', a
 });
 
 test('G2: followers with any cursor, joining at any time, see every seq after it exactly once', async () => {
-  const { log, clock, open } = rig();
+  const { log, store, clock, open } = rig();
   const run = await open('a');
   const readers: { after: number; reader: Reader }[] = [];
   for (let round = 0; round < 120; round++) {
     if (round % 9 === 0) {
-      const after = (round * 7) % (run.writer.lastSeq + 1);
+      const after = (round * 7) % ((await lastSeq(store, run)) + 1);
       readers.push({ after, reader: read(log, run.admission, after) });
     }
     const stored = run.writer.write([
@@ -163,7 +164,7 @@ test('G2: followers with any cursor, joining at any time, see every seq after it
   await end(run);
   for (const { after, reader } of readers) {
     await reader.done;
-    expect(seqs(reader.seen)).toEqual(upTo(run.writer.lastSeq, after + 1));
+    expect(seqs(reader.seen)).toEqual(upTo(await lastSeq(store, run), after + 1));
   }
 });
 
@@ -183,7 +184,7 @@ test('B043: a follower that stalls delays nobody and later gets the rest from th
   expect(seqs(stalled.seen)).toEqual(upTo(1_002));
 });
 
-test('C2: after a pause a write goes at once; then everything of a window, of all runs, is one transaction', async () => {
+test('C1: after a pause a write goes at once; then everything of a window, of all runs, is one transaction', async () => {
   const batches: number[] = [];
   const faults = (real: Store): Partial<Store> => ({
     append: async (batch, options) => {
@@ -191,7 +192,7 @@ test('C2: after a pause a write goes at once; then everything of a window, of al
       return real.append(batch, options);
     },
   });
-  const { clock, open } = rig(faults, { windowMs: 5 });
+  const { store, clock, open } = rig(faults, { windowMs: 5 });
   const runs = await Promise.all(['a', 'b', 'c'].map(open));
   await runs[0]?.writer.write([noteDraft('at once')]);
   expect(batches).toEqual([1]);
@@ -201,7 +202,7 @@ test('C2: after a pause a write goes at once; then everything of a window, of al
   for (const { writer } of runs) void writer.write([textDraft('z')]);
   await clock.advance(1);
   expect(batches).toEqual([1, 3]);
-  expect(runs.map(({ writer }) => writer.lastSeq)).toEqual([3, 2, 2]);
+  expect(await Promise.all(runs.map((run) => lastSeq(store, run)))).toEqual([3, 2, 2]);
 });
 
 test('E-802: a transaction is durable exactly when it holds a committed event', async () => {
@@ -258,6 +259,7 @@ test('E-143: live events that the store refuses four times are lost by name, and
   expect(run.writer.write([textDraft('lost'), textDraft('lost', { block: 1 })])).toBeUndefined();
   await clock.advance(2_000);
   expect(state.tries).toBe(4);
+  expect(run.writer.incomplete).toBe(true);
   state.broken = false;
   await run.writer.write([textDraft('kept'), noteDraft('n')]);
   const events: RunEvent[] = [];
@@ -267,6 +269,26 @@ test('E-143: live events that the store refuses four times are lost by name, and
     { seq: 3, type: 'text-delta', data: 'kept' },
     { seq: 4, type: 'user-message' },
   ]);
+});
+
+test('Q3, UD-21: nothing is lost any more once the end was given, so `incomplete` is final right before it', async () => {
+  const { state, faults } = breakable();
+  const { log, clock, open } = rig(faults, { maxLogBytes: 300 });
+  const run = await open('a');
+  state.broken = true;
+  void run.writer.write([textDraft('x')]);
+  await clock.advance(60);
+  expect([run.writer.incomplete, state.tries]).toEqual([false, 2]);
+  const ended = end(run, [textDraft('y'.repeat(500)), textDraft('z', { block: 1 })]);
+  await clock.advance(5_000);
+  expect(state.tries).toBeGreaterThan(4);
+  state.broken = false;
+  await clock.advance(5_000);
+  await ended;
+  expect(run.writer.incomplete).toBe(false);
+  const types: string[] = [];
+  for await (const batch of log.readAll(run.admission.runId)) types.push(...batch.map(({ type }) => type));
+  expect(types).toEqual(['run-started', 'text-delta', 'text-delta', 'text-delta', 'run-result']);
 });
 
 test('E-143: a committed event is tried again and stored once when the store is back', async () => {
@@ -302,7 +324,7 @@ test('E-143: a store that stays broken fails the committed write, and the writer
   await expect(writer.write([textDraft('x')])).rejects.toThrow(StorageError);
 });
 
-test('C5: an entry that cannot be stored, or was fenced, fails its run alone', async () => {
+test('C2: an entry that cannot be stored, or was fenced, fails its run alone', async () => {
   const { store, open } = rig();
   const [a, b, c] = [await open('a'), await open('b'), await open('c')];
   await store.takeOver(a.admission.runId, 'there');
@@ -317,7 +339,7 @@ test('C5: an entry that cannot be stored, or was fenced, fails its run alone', a
     { status: 'rejected', reason: expect.any(StorageError) },
     { status: 'fulfilled' },
   ]);
-  expect(c.writer.lastSeq).toBe(2);
+  expect(await lastSeq(store, c)).toBe(2);
 });
 
 test('E-846: beyond maxLogBytes live events are left out after one gap; committed ones go on', async () => {
@@ -327,6 +349,7 @@ test('E-846: beyond maxLogBytes live events are left out after one gap; committe
   await end(run);
   const types: string[] = [];
   for await (const batch of log.readAll(run.admission.runId)) types.push(...batch.map(({ type }) => type));
+  expect(run.writer.incomplete).toBe(true);
   expect(types.filter((type) => type === 'gap')).toHaveLength(1);
   expect(types.filter((type) => type === 'text-delta').length).toBeLessThan(4);
   expect(types.filter((type) => type === 'user-message')).toHaveLength(10);
@@ -338,7 +361,7 @@ test('L4: an ended run is forgotten, refuses writes, and can still be followed f
   await end(run, [textDraft('x')]);
   expect(await store.run(run.admission.runId)).toMatchObject({ status: 'completed', lastSeq: 3 });
   await expect(run.writer.write([textDraft('late')])).rejects.toThrow(RuntimeStateError);
-  expect(log.lastSeq(run.admission.runId)).toBeUndefined();
+  expect(log.openRuns).toBe(0);
   for (const after of [0, 2, 3]) {
     const reader = read(log, run.admission, after);
     await reader.done;
@@ -352,7 +375,7 @@ test('G4: followers go on over a park and see the next leg, whoever writes it', 
   const reader = read(log, run.admission);
   await run.writer.write([noteDraft('park')]);
   run.writer.close();
-  expect(log.lastSeq(run.admission.runId)).toBeUndefined();
+  expect(log.openRuns).toBe(1);
   const { runId, sessionId } = run.admission;
   await store.append(
     [{ runId, generation: 1, after: 2, events: stampAll([noteDraft('elsewhere')], runId, sessionId) }],
@@ -380,6 +403,53 @@ test('B045: a follower that is stopped, or asks for no run at all, leaves nothin
   await Promise.all(readers.map(({ done }) => done));
   await read(log, { ...run.admission, runId: runIds.make('nobody') }).done;
   expect(clock.pending).toBe(0);
+});
+
+test('G5: `return` releases a follower that waits, one that holds a batch and one that holds the last', async () => {
+  const { log, clock, open } = rig();
+  const run = await open('a');
+  const { runId } = run.admission;
+  const waiting = log.follow(runId, { after: 1 });
+  const next = waiting.next();
+  await clock.advance(0);
+  await waiting.return?.();
+  expect(await next).toEqual({ done: true, value: undefined });
+
+  const holding = log.follow(runId, { after: 0 });
+  await holding.next();
+  await holding.return?.();
+  await end(run);
+  expect(log.openRuns).toBe(0);
+
+  const last = log.follow(runId, { after: 0 });
+  expect((await last.next()).value?.at(-1)).toMatchObject({ type: 'run-result' });
+  expect(log.openRuns).toBe(1);
+  await last.return?.();
+  expect([log.openRuns, clock.pending]).toEqual([0, 0]);
+});
+
+test('B045: a follower of nothing, or of a run that is written elsewhere, is released by `return` at once', async () => {
+  const { log, clock, store } = rig();
+  const admission = admissionOf('a');
+  await store.admit(admission);
+  const follower = log.follow(admission.runId, { after: 1 });
+  const next = follower.next();
+  await clock.advance(0);
+  expect([log.openRuns, clock.pending]).toEqual([1, 1]);
+  await follower.return?.();
+  await next;
+  expect([log.openRuns, clock.pending]).toEqual([0, 0]);
+});
+
+test('readAll can leave live events out', async () => {
+  const { log, open } = rig();
+  const run = await open('a');
+  await run.writer.write([textDraft('x'), noteDraft('n')]);
+  await end(run, [textDraft('y')]);
+  const types: string[] = [];
+  for await (const batch of log.readAll(run.admission.runId, { committedOnly: true }))
+    types.push(...batch.map(({ type }) => type));
+  expect(types).toEqual(['run-started', 'user-message', 'run-result']);
 });
 
 test('close stores what is pending, ends followers and refuses the rest', async () => {

@@ -1,5 +1,5 @@
 // The log of every run: append, then publish (E-007). Owns who may read what when; how writes are grouped is
-// `group-commit.ts`, what a store keeps is `store.ts`.
+// `group-commit.ts`, who follows what `channels.ts`, what a store keeps `store.ts`.
 //
 // G1. No follower, and no listener, sees an event before the store has it.
 // G2. A follower is a cursor. It sees each event after it once and in order, whether from memory or from the store; one that
@@ -7,27 +7,21 @@
 // G3. Memory per run is bounded: recent events only while somebody follows, nothing at all once the writer is closed and
 //     the last follower left.
 // G4. A run that another process writes is followed by looking at the store each second; a writer made here wakes its followers.
+// G5. A follower that is left, by its signal or by `return()`, is released at once, whether it waits or holds a batch.
 
 import type { Clock } from '../core/clock.ts';
 import { RuntimeStateError } from '../core/errors.ts';
-import type { RunId, SessionId } from '../core/ids.ts';
+import type { RunId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { RunEvent } from '../core/run-event.ts';
-import { followRun, pageEvents, type Channel, type FollowOptions, type FollowSources } from './follow-run.ts';
-import { createGroupCommit, type WriteQueue } from './group-commit.ts';
-import { createRecentEvents } from './recent-events.ts';
+import { Channels } from './channels.ts';
+import { followRun, pageEvents, type FollowOptions } from './follow-run.ts';
+import { createGroupCommit } from './group-commit.ts';
 import { createRunWriter, type RunWriter } from './run-writer.ts';
 import type { Admission, AdmitResult, Store } from './store.ts';
+import { WriteQueue, type WrittenRun } from './write-queue.ts';
 
 export type { RunWriter } from './run-writer.ts';
-
-export interface WrittenRun {
-  readonly runId: RunId;
-  readonly sessionId: SessionId;
-  readonly generation: number;
-  readonly lastSeq: number;
-  readonly leg: number;
-}
 
 export type PublishListener = (runId: RunId, events: readonly RunEvent[]) => void;
 
@@ -38,17 +32,20 @@ export interface RunLog {
   writer(run: WrittenRun): RunWriter;
   /**
    * Events after the cursor in order, each batch what is there now; then waits for more. Ends after the final
-   * `run-result`, when the signal aborts, on `close`, and for a run that does not exist. Over a park it goes on.
-   * While it waits only the signal ends it: `return()` takes effect when the next batch is there.
-   * @throws StorageError  The events cannot be read.
+   * `run-result`, when the signal aborts, when its consumer leaves, on `close`, and for a run that does not exist. Over a
+   * park it goes on.
+   * @throws StorageError  The events after the last batch cannot be read.
    */
-  follow(runId: RunId, options: FollowOptions): AsyncIterable<readonly RunEvent[]>;
-  /** All events so far, in order; does not wait for more. */
-  readAll(runId: RunId): AsyncIterable<readonly RunEvent[]>;
-  /** Position of the last stored event of a run that has a writer here. */
-  lastSeq(runId: RunId): number | undefined;
+  follow(runId: RunId, options: FollowOptions): AsyncIterableIterator<readonly RunEvent[]>;
+  /**
+   * All events so far, in order; does not wait for more. `committedOnly` leaves live events out, which is much cheaper.
+   * @throws StorageError  The events after the last batch cannot be read.
+   */
+  readAll(runId: RunId, options?: ReadAllOptions): AsyncIterable<readonly RunEvent[]>;
   /** Every published batch of every run, for feeds. The listener must not throw or block. Returns the unsubscribe. */
   onPublish(listener: PublishListener): () => void;
+  /** Runs that have a writer or followers here: none once all are closed and gone (G3). */
+  readonly openRuns: number;
   /** Takes no more writes, stores what is pending, then ends the followers. */
   close(): Promise<void>;
 }
@@ -62,40 +59,20 @@ export interface RunLogOptions {
   readonly maxLogBytes?: number;
 }
 
-const recentBounds = { eventsPerRun: 256, bytesPerRun: 262_144, bytes: 67_108_864 };
+export interface ReadAllOptions {
+  readonly committedOnly?: true;
+}
 
 export function createRunLog(options: RunLogOptions): RunLog {
   const { store, clock, logger, windowMs = 5, maxLogBytes = 268_435_456 } = options;
-  const channels = new Map<RunId, Channel>();
+  const channels = new Channels();
   const listeners = new Set<PublishListener>();
-  const recent = createRecentEvents(recentBounds);
   let state: 'open' | 'closing' | 'closed' = 'open';
-  const commit = createGroupCommit({
-    store,
-    clock,
-    windowMs,
-    onStored: ({ runId }, events, { bytes }) => publish(runId, events, bytes),
-    onFailed: ({ runId }, error) => logger.error('A run can no longer be written here.', { runId }, error),
-    onIdle: letGo,
-  });
-
-  function channelOf(runId: RunId): Channel {
-    const known = channels.get(runId);
-    if (known !== undefined) return known;
-    const channel: Channel = { runId, queue: null, followers: new Set() };
-    channels.set(runId, channel);
-    return channel;
-  }
+  const commit = createGroupCommit({ store, clock, windowMs, onIdle: (queue) => channels.release(queue) });
+  const sources = { channels, store, clock, isClosed: () => state === 'closed' };
 
   function publish(runId: RunId, events: readonly RunEvent[], bytes: number): void {
-    const channel = channels.get(runId);
-    if (channel !== undefined && channel.followers.size > 0) {
-      let allHave = Number.POSITIVE_INFINITY;
-      for (const { cursor } of channel.followers) allHave = Math.min(allHave, cursor);
-      recent.forget(runId, allHave);
-      recent.add(runId, events, bytes);
-      wakeAll(channel);
-    }
+    channels.publish(runId, events, bytes);
     for (const listener of listeners) {
       try {
         listener(runId, events);
@@ -105,38 +82,6 @@ export function createRunLog(options: RunLogOptions): RunLog {
     }
   }
 
-  /** Forgets a queue that is shut and of which nothing waits any more (G3). */
-  function letGo(queue: WriteQueue): void {
-    if (queue.refusal === null || queue.pending !== null || queue.inFlight !== null) return;
-    const channel = channels.get(queue.runId);
-    if (channel?.queue !== queue) return;
-    channel.queue = null;
-    wakeAll(channel);
-    release(channel);
-  }
-
-  function release(channel: Channel): void {
-    if (channel.followers.size > 0) return;
-    recent.drop(channel.runId);
-    if (channel.queue === null) channels.delete(channel.runId);
-  }
-
-  const sources: FollowSources = {
-    enter(runId, follower) {
-      const channel = channelOf(runId);
-      channel.followers.add(follower);
-      return channel;
-    },
-    leave(channel, follower) {
-      channel.followers.delete(follower);
-      release(channel);
-    },
-    recent,
-    store,
-    clock,
-    isClosed: () => state === 'closed',
-  };
-
   return {
     async admit(admission) {
       const result = await store.admit(admission);
@@ -145,50 +90,43 @@ export function createRunLog(options: RunLogOptions): RunLog {
     },
     writer(run) {
       if (state !== 'open') throw new RuntimeStateError('The run log is closed.');
-      const { runId, sessionId, generation, lastSeq, leg } = run;
-      const channel = channelOf(runId);
-      const queue: WriteQueue = {
-        runId,
-        sessionId,
-        generation,
-        lastSeq,
-        pending: null,
-        inFlight: null,
-        lost: [],
-        refusal: null,
-      };
-      if (channel.queue !== null) channel.queue.refusal ??= new RuntimeStateError('Another writer took this run over.');
-      channel.queue = queue;
-      wakeAll(channel);
-      return createRunWriter({ queue, leg, clock, commit, maxLogBytes, onClose: () => letGo(queue) });
+      const { runId } = run;
+      const queue = new WriteQueue(run, {
+        onStored: (events, bytes) => publish(runId, events, bytes),
+        onFailed: (error) => logger.error('A run can no longer be written here.', { runId }, error),
+      });
+      channels.attach(queue);
+      return createRunWriter({ queue, clock, commit, maxLogBytes, onClose: () => channels.release(queue) });
     },
     follow: (runId, followOptions) => followRun(sources, runId, followOptions),
-    async *readAll(runId) {
-      for (let cursor = 0; ;) {
-        const events = await store.readEvents(runId, { after: cursor, limit: pageEvents });
-        const last = events.at(-1);
-        if (last === undefined) return;
-        cursor = last.seq;
-        yield events;
-      }
-    },
-    lastSeq: (runId) => channels.get(runId)?.queue?.lastSeq,
+    readAll: (runId, readOptions) => readPages(store, runId, readOptions),
     onPublish(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    get openRuns() {
+      return channels.size;
+    },
     async close() {
       state = 'closing';
-      for (const { queue } of channels.values()) {
-        if (queue !== null) queue.refusal ??= new RuntimeStateError('The run log is closed.');
-      }
+      channels.refuseAll(new RuntimeStateError('The run log is closed.'));
       await commit.drain();
       state = 'closed';
-      for (const channel of channels.values()) wakeAll(channel);
+      channels.notifyAll();
     },
   };
 }
 
-function wakeAll({ followers }: Channel): void {
-  for (const { wake } of followers) wake();
+async function* readPages(
+  store: Store,
+  runId: RunId,
+  options: ReadAllOptions = {},
+): AsyncGenerator<readonly RunEvent[]> {
+  for (let after = 0; ;) {
+    const events = await store.readEvents(runId, { after, limit: pageEvents, ...options });
+    const last = events.at(-1);
+    if (last === undefined) return;
+    after = last.seq;
+    yield events;
+  }
 }

@@ -40,6 +40,9 @@ export interface RunRecord {
   readonly response: JsonObject | null;
 }
 
+/** What a scan over all open runs is told: little enough to be asked for each second. */
+export type UnfinishedRun = Pick<RunRecord, 'runId' | 'harnessId' | 'owner' | 'control' | 'createdAtMs'>;
+
 export interface SessionRecord {
   readonly sessionId: SessionId;
   readonly harnessId: HarnessId;
@@ -126,6 +129,13 @@ export type AppendResult =
   | { readonly outcome: 'wrong-position'; readonly lastSeq: number }
   | { readonly outcome: 'lease-lost' };
 
+export interface EventRange {
+  readonly after: number;
+  readonly limit: number;
+  readonly committedOnly?: true;
+}
+
+/** Records are read one by one: a damaged one is a StorageError for who asks for it, and is left out of lists (E-804). */
 export interface Store extends AsyncDisposable {
   admit(admission: Admission): Promise<AdmitResult>;
   /**
@@ -135,20 +145,26 @@ export interface Store extends AsyncDisposable {
    * @throws StorageError  Nothing of the batch is stored.
    */
   append(batch: readonly Append[], options: { readonly durable: boolean }): Promise<readonly AppendResult[]>;
-  /** Events of one run with `seq > after` in order, at most about `limit` (always at least one where there is one). */
-  readEvents(runId: RunId, range: { readonly after: number; readonly limit: number }): Promise<readonly RunEvent[]>;
+  /**
+   * Events of one run with `seq > after` in order, at most about `limit` (always at least one where there is one).
+   * `committedOnly` leaves live events out.
+   * @throws StorageError  The next event is damaged; what stands before it was given by the read before (E-804).
+   */
+  readEvents(runId: RunId, range: EventRange): Promise<readonly RunEvent[]>;
 
   run(runId: RunId): Promise<RunRecord | null>;
   /** Runs without a final status, oldest first. */
-  unfinishedRuns(): Promise<readonly RunRecord[]>;
+  unfinishedRuns(): Promise<readonly UnfinishedRun[]>;
   /** The newest run of a session that is not deleted: what can be continued (UD-28). */
   tip(sessionId: SessionId): Promise<RunId | null>;
   /** All runs of a session by turn, deleted ones included. */
-  runsOfSession(sessionId: SessionId): Promise<readonly RunRecord[]>;
+  runIdsOfSession(sessionId: SessionId): Promise<readonly { readonly runId: RunId; readonly turn: number }[]>;
   /** Sets the flag if the run is not final, and gives the record as it then is; null for an unknown id. */
   requestCancel(runId: RunId): Promise<RunRecord | null>;
   /** Makes `owner` the owner under a new generation, or null when the run is final or unknown. */
   takeOver(runId: RunId, owner: string): Promise<RunRecord | null>;
+  /** The owner lets go of a run that it leaves unended, for whoever comes next. Does nothing for another's run. */
+  release(runId: RunId, owner: string): Promise<void>;
   /** Hides the response from reads and frees its stored body; a running task goes on (UD-08). */
   deleteResponse(runId: RunId): Promise<void>;
   /** Number of takeovers since `sinceMs`, this one included. Committed before anything that can throw (E-832). */
@@ -167,8 +183,15 @@ export interface Store extends AsyncDisposable {
   putKey(record: KeyRecord): Promise<void>;
 
   idempotency(principal: string, key: string): Promise<{ readonly runId: RunId; readonly bodyHash: string } | null>;
-  /** Forgets keys and removes live events of runs that ended before `endedBeforeMs` (UD-14, UD-62). */
-  prune(before: { readonly endedBeforeMs: number }): Promise<{ readonly keys: number; readonly runs: number }>;
-  /** Whether the live events of a run were removed by `prune`. */
+  /**
+   * Forgets keys and removes live events of runs that ended before `endedBeforeMs` (UD-14, UD-62). Works in pieces too
+   * short to hold anybody up; once the signal aborts it stops between two of them, and the next call goes on. The fold of
+   * a log is the same before, after and in between (E-845). Gives what is done for good.
+   */
+  prune(due: {
+    readonly endedBeforeMs: number;
+    readonly signal?: AbortSignal;
+  }): Promise<{ readonly keys: number; readonly runs: number }>;
+  /** Whether `prune` has begun to remove live events of a run. */
   isPruned(runId: RunId): Promise<boolean>;
 }

@@ -57,6 +57,7 @@ export interface Accepted {
 export async function acceptTask(services: Services, request: TaskRequest): Promise<Accepted> {
   const repeated = await findRepeated(services, request);
   if (repeated !== null) return repeated;
+  refuseTimeout(services, request.body);
   const place = await findPlace(services, request);
   const model = await chooseModel(services, request.body, place.harness);
   const admission = await makeAdmission(services, request, { ...place, model });
@@ -96,8 +97,8 @@ interface Place {
 async function findPlace(services: Services, { principal, body }: TaskRequest): Promise<Place> {
   const named = body.harnessId === null ? null : await findHarness(services, principal, body.harnessId);
   if (body.previousResponseId === null) {
-    const harness = named ?? (await services.store.harnesses(principal))[0];
-    if (harness === undefined) throw new NotFoundError('harness', 'metadata.harness_id');
+    const harness = named ?? (await defaultHarness(services, principal));
+    if (harness === null) throw new NotFoundError('harness', 'metadata.harness_id');
     return { harness, session: null, previousRunId: null };
   }
   const { session, previousRunId } = await findPrevious(services, principal, body.previousResponseId);
@@ -108,6 +109,13 @@ async function findPlace(services: Services, { principal, body }: TaskRequest): 
   const tip = await services.store.tip(session.sessionId);
   if (tip !== previousRunId) throw notTip(tip);
   return { harness, session, previousRunId };
+}
+
+/** The oldest harness of the base that the operator prefers (UD-34). */
+async function defaultHarness({ store, harnesses }: Services, principal: string): Promise<HarnessRecord | null> {
+  const records = await store.harnesses(principal);
+  const preferred = harnesses.bases.flatMap((base) => records.filter((record) => record.base === base));
+  return preferred[0] ?? records[0] ?? null;
 }
 
 async function findHarness({ store }: Services, principal: string, name: string): Promise<HarnessRecord> {
@@ -197,16 +205,19 @@ async function makeAdmission(
   };
 }
 
-/** Request value, else the harness's, else the server's default; above the configured maximum is refused (UD-09). */
+function refuseTimeout({ settings }: Services, { timeoutSeconds }: TaskBody): void {
+  if (timeoutSeconds !== null && timeoutSeconds > settings.maxTimeoutSeconds)
+    throw new InvalidInputError(`timeout_seconds may be at most ${settings.maxTimeoutSeconds}.`, 'timeout_seconds');
+}
+
+/** Request value, else the harness's, else the server's default (UD-09); a harness's is held to the server's maximum. */
 function limitsOf({ settings }: Services, body: TaskBody, harness: HarnessRecord): Limits {
   const maxSeconds = body.timeoutSeconds ?? harness.timeoutSeconds ?? settings.timeoutSeconds;
-  if (maxSeconds > settings.maxTimeoutSeconds)
-    throw new InvalidInputError(`timeout_seconds may be at most ${settings.maxTimeoutSeconds}.`, 'timeout_seconds');
   return {
     ...noBudgets,
     maxToolRounds: body.maxStep ?? harness.maxStep,
     maxOutputTokens: body.maxOutputTokens,
-    maxSeconds,
+    maxSeconds: Math.min(maxSeconds, settings.maxTimeoutSeconds),
   };
 }
 

@@ -30,8 +30,9 @@ export async function cancelSession(
   if (session === null || session.principal !== principal) throw new NotFoundError('session');
   const running = session.runningRunId === null ? null : await services.store.run(session.runningRunId);
   if (running !== null) await stopRun(services, running);
-  const newest = (await services.store.runsOfSession(session.sessionId)).at(-1);
-  const response = newest === undefined ? null : await responseOf(services, newest);
+  const newest = (await services.store.runIdsOfSession(session.sessionId)).at(-1);
+  const run = newest === undefined ? null : await services.store.run(newest.runId);
+  const response = run === null ? null : await responseOf(services, run);
   const status = response?.status;
   return { id: session.sessionId, status: typeof status === 'string' ? status : 'in_progress' };
 }

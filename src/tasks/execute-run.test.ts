@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { acceptTask, type TaskBody } from './accept-task.ts';
 import { awaitResponse, readResponse } from './read-response.ts';
 import { cancelTask } from './cancel-task.ts';
+import { applyDrafts, closeRun } from '../core/closing.ts';
 import { checkLog } from '../testing/check-log.ts';
 import { createBackgroundRuns } from './background-runs.ts';
 import { createFrameFeeds } from './frame-feeds.ts';
@@ -26,8 +27,9 @@ const opening: EventDraft[] = [
 ];
 
 type Turn = HarnessSession['prompt'];
+type Open = HarnessAdapter['openSession'];
 
-function badHarness(prompt: Turn): HarnessAdapter {
+function badHarness(prompt: Turn, openSession?: Open): HarnessAdapter {
   return {
     base: 'bad',
     label: 'Bad',
@@ -40,7 +42,7 @@ function badHarness(prompt: Turn): HarnessAdapter {
       capabilities: {} as Capabilities,
     }),
     chooseModel: async () => ({ available: true, id: 'bad-1', ref: model }),
-    openSession: async () => ({ prompt, async [Symbol.asyncDispose]() {} }),
+    openSession: (options) => openSession?.(options) ?? Promise.resolve({ prompt, async [Symbol.asyncDispose]() {} }),
   };
 }
 
@@ -53,7 +55,10 @@ afterEach(async () => {
   }
 });
 
-async function rig(prompt: Turn, parts: { store?: Store; clock?: Clock; owner?: string } = {}): Promise<Services> {
+async function rig(
+  prompt: Turn,
+  parts: { store?: Store; clock?: Clock; owner?: string; openSession?: Open } = {},
+): Promise<Services> {
   const { store = openSqlite(':memory:'), clock = systemClock, owner = 'here' } = parts;
   const log = createRunLog({ store, clock: systemClock, logger: silentLogger });
   const services: Services = {
@@ -63,9 +68,9 @@ async function rig(prompt: Turn, parts: { store?: Store; clock?: Clock; owner?: 
     owner,
     random: systemRandom,
     logger: silentLogger,
-    harnesses: createRegistry([badHarness(prompt)]),
+    harnesses: createRegistry([badHarness(prompt, parts.openSession)]),
     workspaces: { ensure: async () => '/', remove: async () => {} },
-    runs: createBackgroundRuns(silentLogger),
+    runs: createBackgroundRuns({ clock, logger: silentLogger }),
     frames: createFrameFeeds(log),
     settings: {
       timeoutSeconds: 60,
@@ -145,8 +150,6 @@ describe('X1: a run ends exactly once, whatever its harness does', () => {
   test('what a harness yields after its result is thrown away', async () => {
     const services = await rig(async function* (state) {
       yield opening;
-      const { closeRun } = await import('../core/closing.ts');
-      const { applyDrafts } = await import('../core/closing.ts');
       const after = applyDrafts(state, opening, 5);
       yield [...closeRun(after, { status: 'cancelled' }, 6), { type: 'text-delta', data: 'late', block: 0, ...place }];
       yield opening;
@@ -157,21 +160,136 @@ describe('X1: a run ends exactly once, whatever its harness does', () => {
   });
 });
 
-test('X4, B096: a harness that ignores a cancel is left behind, and the run says so', async () => {
-  const quick: Clock = {
-    now: systemClock.now,
-    timer: (ms, callback) => systemClock.timer(ms > 5_000 ? 20 : ms, callback),
-  };
-  const services = await rig(
-    async function* () {
-      yield opening;
-      await new Promise(() => {});
-    },
-    { clock: quick },
-  );
-  const { runId } = await accept(services);
+/** Long waits of the host come at once; nothing else is hurried. */
+const quickClock: Clock = {
+  now: systemClock.now,
+  timer: (ms, callback) => systemClock.timer(ms >= 5_000 ? 20 : ms, callback),
+};
+const hangs = () => new Promise<never>(() => {});
+const hangingTurn: Turn = async function* () {
+  yield opening;
+  await hangs();
+};
+
+async function untilShown(services: Services, runId: RunId): Promise<void> {
   for await (const events of services.log.follow(runId, { after: 0 }))
-    if (events.some(({ type }) => type === 'text-delta')) break;
+    if (events.some(({ type }) => type === 'text-delta')) return;
+}
+
+describe('X3: a harness that hangs holds up nobody for long', () => {
+  test('in opening its session: a cancel ends the run, the session is free, a shutdown returns', async () => {
+    const services = await rig(hangingTurn, { clock: quickClock, openSession: hangs });
+    const { runId } = await accept(services);
+    await cancelTask(services, 'ada', runId);
+    expect(await awaitResponse(services, runId, never)).toMatchObject({ status: 'cancelled', error: null });
+    await expect(accept(services, { previousResponseId: runId })).resolves.toMatchObject({ replayed: false });
+    await services.runs.drain();
+  });
+
+  test('in closing its session: the run has ended before', async () => {
+    const services = await rig(async function* () {}, {
+      clock: quickClock,
+      openSession: async () => ({ prompt: async function* () {}, [Symbol.asyncDispose]: hangs }),
+    });
+    const { runId } = await accept(services);
+    expect(await awaitResponse(services, runId, never)).toMatchObject({ status: 'failed' });
+    await services.runs.drain();
+  });
+
+  test('UD-01: past its time budget: incomplete, output kept', async () => {
+    const services = await rig(hangingTurn, { clock: quickClock });
+    const { runId } = await accept(services, { timeoutSeconds: 1 });
+    expect(await awaitResponse(services, runId, never)).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'timeout' },
+      error: null,
+    });
+  });
+
+  test('A4: what only a host may write, and a result that ends nothing, end the run as a breach', async () => {
+    const parked = { type: 'run-result', step: 1, attempt: 0, data: { status: 'paused' } } as unknown as EventDraft;
+    const started = { type: 'run-started', step: 0, attempt: 0, data: {} } as unknown as EventDraft;
+    for (const draft of [parked, started]) {
+      const services = await rig(async function* () {
+        yield opening;
+        yield [draft];
+      });
+      const { runId } = await accept(services);
+      expect(await awaitResponse(services, runId, never)).toMatchObject({
+        status: 'failed',
+        error: { code: 'harness_error' },
+      });
+      expect(checkLog(await logOf(services, runId))).toEqual([]);
+    }
+  });
+});
+
+test('X4: a shutdown leaves the run without an owner, and the next start does not count it as a crash', async () => {
+  const store = openSqlite(':memory:');
+  const first = await rig(hangingTurn, { store, clock: quickClock });
+  const { runId } = await accept(first);
+  await untilShown(first, runId);
+  await first.runs.drain();
+  await first.log.close();
+  opened.splice(0, 1);
+  expect(await store.run(runId)).toMatchObject({ status: 'running', owner: null });
+  const second = await rig(hangingTurn, { store, owner: 'there' });
+  await recoverRuns(second);
+  const nowMs = systemClock.now();
+  expect(await store.countTakeover(runId, { nowMs, sinceMs: 0 })).toBe(1);
+});
+
+describe('frames', () => {
+  test('G3, B045: nothing is left of a stream that ended, nor of one whose reader went away', async () => {
+    const services = await rig(async function* () {
+      yield opening;
+    });
+    const { runId, sessionId } = await accept(services);
+    const source = { runId, sessionId, reinsEvents: false };
+    const texts: string[] = [];
+    for await (const { text } of services.frames.follow(source, { after: -1, signal: never })) texts.push(text);
+    expect(texts.join('')).toMatch(/response\.created[^]*response\.failed/);
+    const gone = new AbortController();
+    for await (const _ of services.frames.follow(source, { after: -1, signal: gone.signal })) break;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(services.frames.size).toBe(0);
+    expect(services.log.openRuns).toBe(0);
+  });
+
+  test('E-003, UD-17: whatever the cursor, and however many read, the frames are the same bytes', async () => {
+    const many: EventDraft[] = Array.from({ length: 300 }, (_, at) => ({
+      type: at % 2 === 0 ? 'text-delta' : 'thinking-delta',
+      data: `piece ${at} `,
+      block: at % 2,
+      ...place,
+    }));
+    const services = await rig(async function* () {
+      yield opening;
+      for (const draft of many) {
+        yield [draft];
+        if (draft.block === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+    });
+    const { runId, sessionId } = await accept(services);
+    const source = { runId, sessionId, reinsEvents: false };
+    const read = async (after: number) => {
+      let text = '';
+      for await (const batch of services.frames.follow(source, { after, signal: never })) text += batch.text;
+      return text;
+    };
+    const [whole, beside] = await Promise.all([read(-1), read(-1)]);
+    expect(beside).toBe(whole);
+    for (const after of [0, 1, 5, 63, 64, 65, 200, 300]) {
+      const at = whole.indexOf(`id: ${after + 1}\n`);
+      expect(await read(after)).toBe(whole.slice(at));
+    }
+  });
+});
+
+test('X3, B096: a harness that ignores a cancel is left behind, and the run says so', async () => {
+  const services = await rig(hangingTurn, { clock: quickClock });
+  const { runId } = await accept(services);
+  await untilShown(services, runId);
   await cancelTask(services, 'ada', runId);
   const response = await awaitResponse(services, runId, never);
   expect(response).toMatchObject({
@@ -184,16 +302,9 @@ test('X4, B096: a harness that ignores a cancel is left behind, and the run says
 
 test('UD-60: a harness that cannot go on ends after a restart with reins_interrupted and its partial output', async () => {
   const store = openSqlite(':memory:');
-  const first = await rig(
-    async function* () {
-      yield opening;
-      await new Promise(() => {});
-    },
-    { store },
-  );
+  const first = await rig(hangingTurn, { store });
   const { runId } = await accept(first);
-  for await (const events of first.log.follow(runId, { after: 0 }))
-    if (events.some(({ type }) => type === 'text-delta')) break;
+  await untilShown(first, runId);
   const second = await rig(async function* () {}, { store, owner: 'there' });
   opened.splice(0, 1); // The first process is dead: nothing of it is drained.
   expect(await recoverRuns(second)).toBe(1);

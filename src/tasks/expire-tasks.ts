@@ -2,12 +2,16 @@ import type { Services } from './services.ts';
 
 /**
  * Retention, in one pass: sessions unused for too long become tombstones (UD-61); events and idempotency keys of tasks that
- * ended long ago are removed, what they were folded into stays (UD-62). Never touches a running task (UD-14).
+ * ended long ago are removed, what they were folded into stays (UD-62). Never touches a running task (UD-14). A signal stops it
+ * between two short pieces of work.
  */
-export async function expireTasks({ store, clock, settings, logger }: Services): Promise<void> {
+export async function expireTasks({ store, clock, settings, logger }: Services, signal?: AbortSignal): Promise<void> {
   const nowMs = clock.now();
   const { sessionRetentionSeconds, streamRetentionSeconds } = settings;
-  const pruned = await store.prune({ endedBeforeMs: nowMs - streamRetentionSeconds * 1000 });
+  const pruned = await store.prune({
+    endedBeforeMs: nowMs - streamRetentionSeconds * 1000,
+    ...(signal === undefined ? {} : { signal }),
+  });
   const expired =
     sessionRetentionSeconds === null
       ? []

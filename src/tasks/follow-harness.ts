@@ -91,8 +91,12 @@ function createOutbox() {
   };
   return {
     put(frame: string) {
+      if (closed) return;
       text += frame;
-      if (text.length > maxWaitingChars) close();
+      if (text.length > maxWaitingChars) {
+        text = '';
+        close();
+      }
       wake();
     },
     async take(): Promise<string> {

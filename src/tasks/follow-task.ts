@@ -1,4 +1,4 @@
-import { createUhpFrames } from '../views/uhp-frames.ts';
+import { createUhpView } from '../views/uhp-view.ts';
 import { NotFoundError, RequestError } from '../core/errors.ts';
 import type { FrameBatch, FrameSource } from './frame-feeds.ts';
 import type { RunId } from '../core/ids.ts';
@@ -12,26 +12,23 @@ export interface Cursor {
   readonly reinsEvents: boolean | null;
 }
 
-/** The events of one task behind the cursor, encoded; then live ones; ends after the terminal event. */
-export async function* followFrames(
-  services: Services,
-  { runId, after, reinsEvents, signal }: Cursor & { readonly signal: AbortSignal },
-): AsyncGenerator<FrameBatch> {
-  const source = await sourceOf(services, { runId, reinsEvents });
-  yield* services.frames.follow(source, { after: after ?? -1, signal });
-}
+/** Opens the stream of a task: its events behind the cursor, encoded; then live ones; ends after the terminal event. */
+export type OpenFrames = (signal: AbortSignal) => AsyncIterable<FrameBatch>;
 
 /**
- * What a re-attaching reader gets (UD-17): a stream, or nothing because it has the terminal event.
+ * What a re-attaching reader gets (UD-17): a stream, or null because it has the terminal event.
  * @throws RequestError  400 `reins_cursor_out_of_range`; 410 `reins_event_log_expired` (UD-18).
  */
-export async function checkCursor(services: Services, cursor: Cursor): Promise<'stream' | 'nothing-left'> {
+export async function followTask(services: Services, cursor: Cursor): Promise<OpenFrames | null> {
   const { runId, after } = cursor;
   if (await services.store.isPruned(runId)) throw await logExpired(services, runId);
-  if (after === null) return 'stream';
-  const { last, ended } = await lastFrame(services, await sourceOf(services, cursor));
-  if (after > last) throw outOfRange(last);
-  return ended && after === last ? 'nothing-left' : 'stream';
+  const source = await sourceOf(services, cursor);
+  if (after !== null) {
+    const { last, ended } = await lastFrame(services, source);
+    if (after > last) throw outOfRange(last);
+    if (ended && after === last) return null;
+  }
+  return (signal) => services.frames.follow(source, { after: after ?? -1, signal });
 }
 
 async function sourceOf(
@@ -44,12 +41,11 @@ async function sourceOf(
   return { runId, sessionId: first.sessionId, reinsEvents: reinsEvents ?? own };
 }
 
+/** The number of the last event so far: nothing is encoded to learn it. */
 async function lastFrame({ log }: Services, source: FrameSource): Promise<{ last: number; ended: boolean }> {
-  const fold = createUhpFrames(source);
-  let [last, ended] = [-1, false];
-  for await (const events of log.readAll(source.runId))
-    for (const event of events) for (const frame of fold.push(event)) [last, ended] = [frame.sequence, frame.terminal];
-  return { last, ended };
+  const view = createUhpView({ ...source, emit: false });
+  for await (const events of log.readAll(source.runId)) for (const event of events) view.push(event);
+  return { last: view.sequence - 1, ended: view.ended };
 }
 
 function outOfRange(last: number): RequestError {

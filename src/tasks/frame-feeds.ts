@@ -2,13 +2,12 @@
 //
 // F1. A reader is a cursor: the feed holds a bounded number of recent frames and knows no reader's position.
 // F2. The feed moves only when a reader at its tip asks: nobody reading means nothing folded. Its one step is shared.
-// F3. A reader behind the held frames gets a feed of its own, from the start of the log. Both give the same bytes, as both
-//     are the same fold of the same log (E-003).
+// F3. A reader behind the held frames gets a feed of its own, from the start of the log, until it has caught up. Both give
+//     the same bytes, as both are the same fold of the same log (E-003).
 // F4. What one step gave is kept as one text: the usual reader wants just that, and a frame by itself takes ten times the
-//     memory. A cursor inside such a text, of a reader that comes back, cuts it (protocol/sse.ts).
+//     memory. A cursor inside such a text, of a reader that comes back, cuts it (`framesFrom`).
 
-import { createUhpFrames, type UhpFrames } from '../views/uhp-frames.ts';
-import { framesFrom } from '../protocol/sse.ts';
+import { createUhpFrames, framesFrom, type UhpFrames } from '../views/uhp-frames.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import type { RunLog } from '../stores/run-log.ts';
@@ -57,25 +56,39 @@ interface Feed {
   /** The step under way, shared by all who wait at the tip. */
   step: Promise<void> | null;
   ended: boolean;
+  /** Why the log could not be read: thrown to every reader. */
+  failure: { readonly cause: unknown } | null;
 }
 
 export function createFrameFeeds(log: RunLog): FrameFeeds {
   const feeds = new Map<string, Feed>();
 
   function enter(source: FrameSource): Feed {
-    const key = `${source.runId} ${source.reinsEvents}`;
+    const key = keyOf(source);
     const feed = feeds.get(key) ?? openFeed(log, source);
     feeds.set(key, feed);
     feed.readers += 1;
     return feed;
   }
 
+  /** The shared feed, once a reader of its own has come as far as what that holds (F3). */
+  function rejoin(source: FrameSource, own: Feed, cursor: number): Feed {
+    const shared = feeds.get(keyOf(source));
+    const [oldest, newest] = [shared?.held[0], shared?.held.at(-1)];
+    if (shared === own || oldest === undefined || newest === undefined) return own;
+    if (cursor + 1 < oldest.first || cursor > newest.last) return own;
+    leave(source, own);
+    return enter(source);
+  }
+
   function leave(source: FrameSource, feed: Feed): void {
-    const key = `${source.runId} ${source.reinsEvents}`;
+    const key = keyOf(source);
     feed.readers -= 1;
     if (feed.readers > 0) return;
     if (feeds.get(key) === feed) feeds.delete(key);
     feed.stop.abort();
+    // Aborting ends a follower that waits; one that has handed its last events over must be told, or it stays for ever.
+    feed.events.return?.().then(undefined, () => {}); // A failure was thrown to the readers.
   }
 
   async function* follow(
@@ -90,11 +103,13 @@ export function createFrameFeeds(log: RunLog): FrameFeeds {
         const frames = framesAfter(feed, cursor);
         if (frames === 'not-held') {
           leave(source, feed);
-          feed = openFeed(log, source); // Of this reader alone (F3).
+          feed = openFeed(log, source);
+          feed.readers = 1; // Of this reader alone (F3).
         } else if (frames !== null) {
           cursor = frames.last;
           yield frames;
           if (frames.terminal) return;
+          feed = rejoin(source, feed, cursor);
         } else if (feed.ended) return;
         else await interrupt.orAborted(advance(feed));
       }
@@ -112,6 +127,10 @@ export function createFrameFeeds(log: RunLog): FrameFeeds {
   };
 }
 
+function keyOf({ runId, reinsEvents }: FrameSource): string {
+  return `${runId} ${reinsEvents}`;
+}
+
 function openFeed(log: RunLog, source: FrameSource): Feed {
   const stop = new AbortController();
   return {
@@ -122,11 +141,13 @@ function openFeed(log: RunLog, source: FrameSource): Feed {
     stop,
     step: null,
     ended: false,
+    failure: null,
   };
 }
 
 /** One shared step of the feed: the next events of the log, as frames (F2). */
 function advance(feed: Feed): Promise<void> {
+  if (feed.failure !== null) return Promise.reject(feed.failure.cause);
   feed.step ??= stepFeed(feed);
   return feed.step;
 }
@@ -136,6 +157,9 @@ async function stepFeed(feed: Feed): Promise<void> {
     const next = await feed.events.next();
     if (next.done) feed.ended = true;
     else hold(feed, next.value);
+  } catch (cause) {
+    feed.failure = { cause }; // A finished iterator says "done" ever after: that is no end of the stream.
+    throw cause;
   } finally {
     feed.step = null;
   }

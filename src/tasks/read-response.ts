@@ -1,4 +1,4 @@
-import { foldLog } from './execute-run.ts';
+import { foldLog } from './fold-log.ts';
 import { NotFoundError, StorageError } from '../core/errors.ts';
 import { runIds, type RunId } from '../core/ids.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
@@ -54,10 +54,11 @@ export async function readInputItems(
  */
 export async function awaitResponse(services: Services, runId: RunId, signal: AbortSignal): Promise<ResponseBody> {
   const before = await services.store.run(runId);
-  let cursor = before?.lastSeq ?? 0;
-  if (before?.status === 'running')
-    for await (const events of services.log.follow(runId, { after: Math.max(0, cursor - 1), signal }))
-      cursor = events.at(-1)?.seq ?? cursor;
+  if (before?.status === 'running') {
+    // Read to the end; nothing but the end is of interest.
+    const events = services.log.follow(runId, { after: before.lastSeq, signal })[Symbol.asyncIterator]();
+    while ((await events.next()).done !== true);
+  }
   signal.throwIfAborted();
   const run = await services.store.run(runId);
   if (run === null || run.status === 'running') throw new StorageError('The task was left before it ended.');

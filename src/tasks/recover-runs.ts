@@ -10,11 +10,12 @@ import type { Services } from './services.ts';
 const leftBehindAfterMs = 5_000;
 const takeoverWindowMs = 3_600_000;
 const maxTakeovers = 10;
-const scanEveryMs = 1_000;
+
+type Unfinished = Awaited<ReturnType<Services['store']['unfinishedRuns']>>[number];
 
 /**
- * Takes over what has no owner and starts it. Called before the port opens, and each second after.
- * Gives the number of runs taken over.
+ * Takes over what has no owner and starts it. Called before the port opens, and each second after. One run that cannot be
+ * taken over hinders no other. Gives the number of runs taken over.
  */
 export async function recoverRuns(services: Services): Promise<number> {
   let taken = 0;
@@ -22,26 +23,32 @@ export async function recoverRuns(services: Services): Promise<number> {
     // A cancel that was accepted elsewhere, or in the instant of admission, has set the flag and found nobody to stop.
     if (run.control === 'cancel') services.runs.stop(run.runId, 'cancel');
     if (services.runs.isRunning(run.runId) || isBeingAdmitted(services, run)) continue;
-    const mine = await services.store.takeOver(run.runId, services.owner);
-    if (mine === null) continue;
-    taken += 1;
-    await resume(services, mine);
+    try {
+      if (await takeOver(services, run)) taken += 1;
+    } catch (cause) {
+      services.logger.error('A run cannot be taken over.', { runId: run.runId }, cause);
+    }
   }
   return taken;
 }
 
-function isBeingAdmitted({ owner, clock }: Services, run: RunRecord): boolean {
+function isBeingAdmitted({ owner, clock }: Services, run: Unfinished): boolean {
   return run.owner === owner && clock.now() - run.createdAtMs < leftBehindAfterMs;
 }
 
-async function resume(services: Services, run: RunRecord): Promise<void> {
+async function takeOver(services: Services, { runId, owner }: Unfinished): Promise<boolean> {
+  const run = await services.store.takeOver(runId, services.owner);
+  if (run === null) return false;
   const nowMs = services.clock.now();
-  const takeovers = await services.store.countTakeover(run.runId, { nowMs, sinceMs: nowMs - takeoverWindowMs });
+  // An owner that was shut down in order has let go of its runs: that is no sign of a run that brings servers down.
+  const since = { nowMs, sinceMs: nowMs - takeoverWindowMs };
+  const takeovers = owner === null ? 0 : await services.store.countTakeover(runId, since);
   const ending = endingAtOnce(run, takeovers);
-  services.logger.info('A run is taken over.', { runId: run.runId, takeovers });
-  services.runs.start(run.runId, (signal) =>
+  services.logger.info('A run is taken over.', { runId, takeovers });
+  services.runs.start(runId, (signal) =>
     ending === null ? executeRun(services, { run, signal, recovering: true }) : endRun(services, run, ending),
   );
+  return true;
 }
 
 /** A cancel that was accepted stands; a run that brings its process down again and again is given up (E-832). */
@@ -49,29 +56,5 @@ function endingAtOnce({ control }: RunRecord, takeovers: number): Ending | null 
   if (control === 'cancel') return { status: 'cancelled' };
   if (takeovers <= maxTakeovers) return null;
   const message = 'The server stopped too often while this task ran; it was given up.';
-  return { status: 'failed', error: { type: 'AgentUnavailableError', message, retryable: false } };
-}
-
-/** Scans each second until `stop`, which waits for a scan under way. */
-export function startRecoveryScan(services: Services): { stop(): Promise<void> } {
-  let stopped = false;
-  let scanning: Promise<unknown> = Promise.resolve();
-  let cancel = () => {};
-  const arm = () => {
-    cancel = services.clock.timer(scanEveryMs, () => {
-      scanning = recoverRuns(services)
-        .catch((cause: unknown) => services.logger.error('The recovery scan failed.', {}, cause))
-        .finally(() => {
-          if (!stopped) arm();
-        });
-    });
-  };
-  arm();
-  return {
-    async stop() {
-      stopped = true;
-      cancel();
-      await scanning;
-    },
-  };
+  return { status: 'failed', error: { type: 'RecoveryExhaustedError', message, retryable: false } };
 }

@@ -4,6 +4,7 @@ import { defaultPolicies, type EnginePolicies } from '../engine/policies.ts';
 import { evolve, initialRunState, type RunState } from '../core/run-state.ts';
 import { runIds, sessionIds } from '../core/ids.ts';
 import { runLoop } from '../engine/run-loop.ts';
+import { sleep } from '../core/clock.ts';
 import { silentLogger } from '../core/logger.ts';
 import { noBudgets, type EventDraft, type Limits, type RunEvent } from '../core/run-event.ts';
 import type { ModelRequest, ModelTraits } from '../engine/model.ts';
@@ -20,6 +21,14 @@ export interface EngineRigOptions {
   readonly input?: string;
 }
 
+export interface RigRunOptions {
+  readonly onEvent?: (event: RunEvent) => void;
+  /** The log takes so long to store the first delta, as a stalled disk does. */
+  readonly stallMs?: number;
+  /** The host leaves the loop after this event, as it does when it loses the run. */
+  readonly leaveAt?: RunEvent['type'];
+}
+
 /** One engine run without a store: a scripted model, a manual clock, and the log as an array. */
 export interface EngineRig {
   readonly clock: ManualClock;
@@ -29,7 +38,7 @@ export interface EngineRig {
   readonly commits: readonly number[];
   state(): RunState;
   /** Runs to the end, moving the clock while the engine waits. `onEvent` may abort the controller. */
-  run(options?: { readonly onEvent?: (event: RunEvent) => void }): Promise<RunResultData | null>;
+  run(options?: RigRunOptions): Promise<RunResultData | null>;
   /** Goes on from a log that a crash has cut, as a new owner does. Absent: from this run's own log. */
   recover(log?: readonly RunEvent[]): Promise<RunResultData | null>;
   readonly stop: AbortController;
@@ -70,13 +79,20 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
     openModel: async () => ({ model, traits: options.traits ?? {}, maxOutputTokens: null }),
   };
 
-  async function play(recovering: boolean, onEvent: (event: RunEvent) => void): Promise<RunResultData | null> {
+  async function play(recovering: boolean, playOptions: RigRunOptions = {}): Promise<RunResultData | null> {
+    const { onEvent = () => {}, stallMs = 0, leaveAt } = playOptions;
     const { signal } = stop;
     const groups = runLoop(parts, { state: state(), history: [], workspace: '/', signal, recovering });
+    let stalled = false;
     const done = (async () => {
       for await (const drafts of groups) {
         for (const draft of drafts) onEvent(append(draft));
         commits.push(log.length);
+        if (drafts.some(({ type }) => type === leaveAt)) break;
+        if (stallMs > 0 && !stalled && drafts.some(({ type }) => type === 'text-delta')) {
+          stalled = true;
+          await sleep(clock, stallMs);
+        }
       }
     })();
     await moveUntil(done, clock);
@@ -93,24 +109,25 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
     log,
     state,
     stop,
-    run: ({ onEvent = () => {} } = {}) => play(false, onEvent),
+    run: (runOptions) => play(false, runOptions),
     recover(cut = [...log]) {
       log.splice(0, log.length, ...cut);
       leg += 1;
       append(legStart('recovery'));
-      return play(true, () => {});
+      return play(true);
     },
   };
 }
 
 /** Moves the clock, a second at a time, until the promise settles. Fails after a simulated hour. */
 async function moveUntil(done: Promise<void>, clock: ManualClock): Promise<void> {
-  let settled = false;
-  const finished = done.finally(() => (settled = true));
-  finished.catch(() => {}); // Awaited below.
-  for (let second = 0; !settled; second++) {
-    if (second > 3600) throw new Error('The engine did not end within an hour of its clock.');
+  const settled = done.then(
+    () => true,
+    () => true,
+  );
+  for (let second = 0; second <= 3600; second++) {
     await clock.advance(1000);
+    if (await Promise.race([settled, Promise.resolve(false)])) return done;
   }
-  await finished;
+  throw new Error('The engine did not end within an hour of its clock.');
 }

@@ -47,7 +47,7 @@ function describeLog(fresh: Fresh): void {
     const events = await readAll(await reopen(), a);
     expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: 101 }, (_, index) => index + 1));
     for (const after of [0, 1, 2, 49, 50, 100, 101])
-      expect(await readAll(store, a, after)).toEqual(events.slice(after));
+      expect(await readAll(store, a, { after })).toEqual(events.slice(after));
   });
 
   test('L1: what an append answers is what a read gives, byte for byte (B051)', async () => {
@@ -58,7 +58,7 @@ function describeLog(fresh: Fresh): void {
       { type: 'waiting', step: 1, attempt: 1, data: { on: 'tool', seconds: 1.5, name: 'bash' } },
     ];
     const live = await write(store, a, [...drafts, noteDraft('end')]);
-    expect(JSON.stringify(await readAll(store, a, 1))).toBe(JSON.stringify(live));
+    expect(JSON.stringify(await readAll(store, a, { after: 1 }))).toBe(JSON.stringify(live));
   });
 
   test('a page holds about `limit` events and never nothing where there is something', async () => {
@@ -71,6 +71,21 @@ function describeLog(fresh: Fresh): void {
     expect(page.length).toBeLessThanOrEqual(12);
     expect(await store.readEvents(a.runId, { after: 81, limit: 10 })).toEqual([]);
     expect(await store.readEvents(runIds.make('nobody'), { after: 0, limit: 10 })).toEqual([]);
+  });
+
+  test('`committedOnly` gives the committed events alone, under the seq they have, from any cursor', async () => {
+    const { store } = await fresh();
+    const a = await admitted(store, 'a');
+    for (let round = 0; round < 30; round++) {
+      await write(store, a, [textDraft('x'), textDraft('y')]);
+      if (round % 4 === 0) await write(store, a, [textDraft('z'), noteDraft(`${round}`), textDraft('w')]);
+    }
+    const committed = (await readAll(store, a)).filter(({ type }) => !isLive(type));
+    expect(committed).toHaveLength(9);
+    for (const after of [0, 1, 4, 5, 40, 80]) {
+      const events = await readAll(store, a, { after, committedOnly: true });
+      expect(events).toEqual(committed.filter(({ seq }) => seq > after));
+    }
   });
 
   test('L3: a refused entry changes nothing and leaves the others of its batch alone', async () => {
@@ -125,7 +140,9 @@ function describeAdmission(fresh: Fresh): void {
     expect(await other.run(admission.runId)).toEqual(result.outcome === 'admitted' ? result.run : null);
     expect(await other.session(admission.sessionId)).toMatchObject({ title: 'a', runningRunId: admission.runId });
     expect(await other.idempotency('owner', 'k')).toEqual({ runId: admission.runId, bodyHash: 'h' });
-    expect((await other.unfinishedRuns()).map(({ runId }) => runId)).toEqual([admission.runId]);
+    const { runId, harnessId } = admission;
+    const unfinished = { runId, harnessId, owner: 'here', control: 'none', createdAtMs: 1_000 };
+    expect(await other.unfinishedRuns()).toEqual([unfinished]);
   });
 
   test('B106: of 50 simultaneous continuations of one response exactly one is admitted', async () => {
@@ -138,7 +155,10 @@ function describeAdmission(fresh: Fresh): void {
     );
     expect(results.filter(({ outcome }) => outcome === 'admitted')).toHaveLength(1);
     expect(results.filter(({ outcome }) => outcome === 'busy')).toHaveLength(49);
-    expect((await store.runsOfSession(a.sessionId)).map(({ turn }) => turn)).toEqual([1, 2]);
+    expect(await store.runIdsOfSession(a.sessionId)).toEqual([
+      { runId: a.runId, turn: 1 },
+      { runId: expect.stringMatching(/^resp_n/), turn: 2 },
+    ]);
   });
 
   test('B113: 100 requests with one key through two stores start one run', async () => {
@@ -222,6 +242,15 @@ function describeOwnership(fresh: Fresh): void {
     expect(await store.takeOver(runIds.make('nobody'), 'there')).toBeNull();
   });
 
+  test('a released run has no owner; only its owner can release it', async () => {
+    const { store } = await fresh();
+    const a = await admitted(store, 'a');
+    await store.release(a.runId, 'there');
+    expect(await store.run(a.runId)).toMatchObject({ owner: 'here' });
+    await store.release(a.runId, 'here');
+    expect(await store.unfinishedRuns()).toMatchObject([{ runId: a.runId, owner: null }]);
+  });
+
   test('E-832: takeovers are counted over the time asked for, across restarts', async () => {
     const { store, reopen } = await fresh();
     const a = await admitted(store, 'a');
@@ -284,7 +313,7 @@ function describeRetention(fresh: Fresh): void {
     expect(after.map(({ seq }) => seq)).toEqual(after.map(({ seq }) => seq).toSorted((one, two) => one - two));
     expect(foldOf(after, a)).toEqual(foldOf(before, a));
     for (const cursor of [0, 3, 8, 10, 12]) {
-      expect(await readAll(store, a, cursor)).toEqual(after.filter(({ seq }) => seq > cursor));
+      expect(await readAll(store, a, { after: cursor })).toEqual(after.filter(({ seq }) => seq > cursor));
     }
     expect(await store.prune({ endedBeforeMs: 9_000 })).toEqual({ keys: 0, runs: 0 });
   });
@@ -365,7 +394,7 @@ function describeRecords(fresh: Fresh): void {
     const { store } = await fresh();
     expect(await store.run(runIds.make('nobody'))).toBeNull();
     expect(await store.session(sessionIds.make('nobody'))).toBeNull();
-    expect(await store.runsOfSession(sessionIds.make('nobody'))).toEqual([]);
+    expect(await store.runIdsOfSession(sessionIds.make('nobody'))).toEqual([]);
     expect(await store.idempotency('owner', 'nobody')).toBeNull();
   });
 }
@@ -397,10 +426,14 @@ async function lastSeq(store: Store, { runId }: Admission): Promise<number> {
   return (await store.run(runId))?.lastSeq ?? 0;
 }
 
-async function readAll(store: Store, { runId }: Admission, after = 0): Promise<readonly RunEvent[]> {
+async function readAll(
+  store: Store,
+  { runId }: Admission,
+  { after = 0, ...which }: { readonly after?: number; readonly committedOnly?: true } = {},
+): Promise<readonly RunEvent[]> {
   const events: RunEvent[] = [];
   for (let cursor = after; ;) {
-    const page = await store.readEvents(runId, { after: cursor, limit: 7 });
+    const page = await store.readEvents(runId, { after: cursor, limit: 7, ...which });
     events.push(...page);
     const last = page.at(-1);
     if (last === undefined) return events;

@@ -52,7 +52,7 @@ export function createTextView(): TextView {
         case 'tool-call-start':
           return tool(`${event.data.name} ${argumentSummary(event.data.input)}`.trimEnd());
         case 'tool-result':
-          return tool(`  ${toolSummary(event.data.name, !event.data.isError, event.data.content)}`);
+          return tool(`  ${toolSummary(event.data)}`);
         case 'waiting':
           return note(`Waiting for the ${describeWait(event.data)}, ${Math.round(event.data.seconds)} s so far.`);
         case 'model-switched':

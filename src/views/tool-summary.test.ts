@@ -31,8 +31,10 @@ test('A-053: no preview is longer than 100,000, and the end of the text stays', 
 });
 
 test('A-054: a summary says how the call ended and never exceeds 320 characters', () => {
-  expect(toolSummary('read', true, '')).toBe('read · ✓ ok');
-  expect(toolSummary('run', false, 'no  such\tfile\nmore')).toBe('run · ✗ failed · no such file');
-  expect(toolSummary('run', true, 'one\ntwo')).toBe('run · ✓ ok · 2 lines · 7 B · one');
-  expect(toolSummary('n'.repeat(500), false, 'w'.repeat(500))).toHaveLength(320);
+  const summary = (name: string, state: 'ok' | 'failed', content: string) =>
+    toolSummary({ name, isError: state === 'failed', content });
+  expect(summary('read', 'ok', '')).toBe('read · ✓ ok');
+  expect(summary('run', 'failed', 'no  such\tfile\nmore')).toBe('run · ✗ failed · no such file');
+  expect(summary('run', 'ok', 'one\ntwo')).toBe('run · ✓ ok · 2 lines · 7 B · one');
+  expect(summary('n'.repeat(500), 'failed', 'w'.repeat(500))).toHaveLength(320);
 });

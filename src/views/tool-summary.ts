@@ -1,5 +1,6 @@
 // What a display shows of a tool's result (A-050 to A-054). For display only: the model reads the result itself.
 
+import type { EventData } from '../core/run-event.ts';
 import { head, tail } from '../core/text.ts';
 
 const maxPreviewUnits = 100_000;
@@ -7,19 +8,25 @@ const maxSummaryUnits = 320;
 const [headLines, tailLines] = [40, 10];
 
 /** `<name> · ✓ ok` or `<name> · ✗ failed`, then what little says most about the text (A-054). */
-export function toolSummary(name: string, ok: boolean, text: string): string {
-  const bits = bitsOf(ok, text);
-  const state = `${head(name, 128)} · ${ok ? '✓ ok' : '✗ failed'}`;
+export function toolSummary({ name, isError, content }: Omit<EventData['tool-result'], 'toolCallId'>): string {
+  const bits = isError ? firstLine(content) : sizeOrLine(content);
+  const state = `${head(name, 128)} · ${isError ? '✗ failed' : '✓ ok'}`;
   return head(bits === '' ? state : `${state} · ${bits}`, maxSummaryUnits);
 }
 
-function bitsOf(ok: boolean, text: string): string {
+/** The text where it is one short line, else its size and how it begins. */
+function sizeOrLine(text: string): string {
   const trimmed = text.trim();
-  const end = trimmed.indexOf('\n');
-  const first = (end < 0 ? trimmed : trimmed.slice(0, end)).replace(/\s+/g, ' ').trim();
-  if (!ok || (end < 0 && trimmed.length <= 100)) return first;
+  const first = firstLine(text);
+  if (!trimmed.includes('\n') && trimmed.length <= 100) return first;
   const bytes = new TextEncoder().encode(text).length;
   return `${trimmed.split('\n').length} lines · ${bytes} B · ${head(first, 72)}`;
+}
+
+function firstLine(text: string): string {
+  const trimmed = text.trim();
+  const end = trimmed.indexOf('\n');
+  return (end < 0 ? trimmed : trimmed.slice(0, end)).replace(/\s+/g, ' ').trim();
 }
 
 /** The text itself, its middle left out where it is long; null where the summary says it all (A-052, A-053). */

@@ -1,8 +1,10 @@
-export { feedOpening } from '../protocol/sse.ts';
 import { createUhpView } from './uhp-view.ts';
-import { encodeUnnumberedSse } from '../protocol/sse.ts';
+import { encodeComment, encodeUnnumberedSse } from '../protocol/sse.ts';
 import type { EventDraft, RunEvent } from '../core/run-event.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
+
+/** The first thing a feed says: from here on nothing is missed. */
+export const feedOpening = encodeComment('open');
 
 /**
  * One task's events as a harness's feed shows them (UD-79): as in the task's own stream, with the ids of response and

@@ -42,3 +42,10 @@ function createEncoder(): (event: UhpEvent) => Frame {
 function encodePlace({ item_id, output_index, content_index }: UhpEventOf<'response.output_text.delta'>): string {
   return `,"item_id":${JSON.stringify(item_id)},"output_index":${output_index},"content_index":${content_index},"delta":`;
 }
+
+/** The frames of a text of whole frames from number `id` on, which is one of them. */
+export function framesFrom(text: string, id: number): string {
+  const start = `id: ${id}\n`;
+  // No line of a frame but its first begins so: data are one line of JSON.
+  return text.startsWith(start) ? text : text.slice(text.indexOf(`\n\n${start}`) + 2);
+}

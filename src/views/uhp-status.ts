@@ -73,11 +73,11 @@ function codeOf(errorType: RunErrorType): Parameters<typeof failed>[0] {
     case 'AgentUnavailableError':
     case 'StorageError':
     case 'LeaseLostError':
+    case 'RecoveryExhaustedError':
       return 'reins_interrupted';
     case 'AdapterProtocolError':
     case 'HarnessError':
     case 'MaxStepsError':
-    case 'RecoveryExhaustedError':
       return 'harness_error';
     default:
       errorType satisfies never;

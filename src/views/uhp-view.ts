@@ -190,15 +190,13 @@ class UhpFold implements UhpView {
 
   #toolResult(data: EventData['tool-result']): void {
     if (!this.#output.toolResult(data)) return;
-    const { name, content } = data;
-    const ok = !data.isError;
-    const preview = toolPreview(content);
+    const preview = toolPreview(data.content);
     this.#reins({
       type: 'reins.tool_result',
       call_id: this.#output.callIdOf(data.toolCallId),
-      name,
-      ok,
-      summary: toolSummary(name, ok, content),
+      name: data.name,
+      ok: !data.isError,
+      summary: toolSummary(data),
       ...(preview === null ? {} : { preview }),
     });
   }

@@ -28,40 +28,35 @@ export class UhpWriter {
   }
 
   started(type: 'response.created' | 'response.in_progress', response: () => UhpResponse): void {
-    const sequence_number = this.#sequence++;
-    if (this.#emit) this.#events.push({ type, sequence_number, response: response() });
+    this.#write((sequence_number) => ({ type, sequence_number, response: response() }));
   }
 
   ended(response: () => UhpResponse): void {
-    const sequence_number = this.#sequence++;
-    if (!this.#emit) return;
-    const last = response();
-    if (last.status === 'in_progress') throw new TypeError('A response that is in progress has not ended.');
-    this.#events.push({ type: terminalTypeOf(last.status), sequence_number, response: last });
+    this.#write((sequence_number) => {
+      const last = response();
+      if (last.status === 'in_progress') throw new TypeError('A response that is in progress has not ended.');
+      return { type: terminalTypeOf(last.status), sequence_number, response: last };
+    });
   }
 
   itemAdded(item: Item): void {
-    const sequence_number = this.#sequence++;
-    if (!this.#emit) return;
-    const output_index = item.index;
-    this.#events.push({ type: 'response.output_item.added', sequence_number, output_index, item: shellOf(item) });
+    const type = 'response.output_item.added';
+    this.#write((sequence_number) => ({ type, sequence_number, output_index: item.index, item: shellOf(item) }));
   }
 
   partAdded(item: TextItem): void {
-    const sequence_number = this.#sequence++;
-    if (!this.#emit) return;
-    const place = { item_id: item.id, output_index: item.index };
-    if (item.type === 'message') {
-      const part = { type: 'output_text' as const, text: '', annotations: [] };
-      this.#events.push({ type: 'response.content_part.added', sequence_number, ...place, content_index: 0, part });
-    } else {
-      const part = { type: 'summary_text' as const, text: '' };
-      const type = 'response.reasoning_summary_part.added';
-      this.#events.push({ type, sequence_number, ...place, summary_index: 0, part });
-    }
+    this.#write((sequence_number) => {
+      const place = { sequence_number, item_id: item.id, output_index: item.index };
+      if (item.type === 'reasoning') {
+        const part = { type: 'summary_text', text: '' } as const;
+        return { type: 'response.reasoning_summary_part.added', ...place, summary_index: 0, part };
+      }
+      const part = { type: 'output_text', text: '', annotations: [] } as const;
+      return { type: 'response.content_part.added', ...place, content_index: 0, part };
+    });
   }
 
-  /** The hot path: one object, no spread. */
+  /** The hot path: one object, no spread, no closure. */
   delta(item: TextItem | CallItem, delta: string): void {
     const sequence_number = this.#sequence++;
     if (!this.#emit) return;
@@ -86,38 +81,47 @@ export class UhpWriter {
   }
 
   partDone(item: TextItem): void {
-    const { text } = item;
-    const place = { item_id: item.id, output_index: item.index };
+    const { id: item_id, index: output_index, text } = item;
     if (item.type === 'reasoning') {
-      const part = { type: 'summary_text' as const, text };
-      const type = 'response.reasoning_summary_part.done';
-      this.#push({ type, sequence_number: this.#sequence++, ...place, summary_index: 0, part });
-      return;
+      return this.#write((sequence_number) => {
+        const type = 'response.reasoning_summary_part.done';
+        const part = { type: 'summary_text', text } as const;
+        return { type, sequence_number, item_id, output_index, summary_index: 0, part };
+      });
     }
-    const part = { type: 'output_text' as const, text, annotations: [] };
-    const at = { ...place, content_index: 0 };
-    this.#push({ type: 'response.output_text.done', sequence_number: this.#sequence++, ...at, text });
-    this.#push({ type: 'response.content_part.done', sequence_number: this.#sequence++, ...at, part });
+    const content_index = 0;
+    this.#write((sequence_number) => {
+      const type = 'response.output_text.done';
+      return { type, sequence_number, item_id, output_index, content_index, text };
+    });
+    this.#write((sequence_number) => {
+      const type = 'response.content_part.done';
+      const part = { type: 'output_text', text, annotations: [] } as const;
+      return { type, sequence_number, item_id, output_index, content_index, part };
+    });
   }
 
   argumentsDone(item: CallItem): void {
-    const place = { item_id: item.id, output_index: item.index, arguments: item.arguments };
-    const type = 'response.function_call_arguments.done';
-    this.#push({ type, sequence_number: this.#sequence++, ...place });
+    this.#write((sequence_number) => ({
+      type: 'response.function_call_arguments.done',
+      sequence_number,
+      item_id: item.id,
+      output_index: item.index,
+      arguments: item.arguments,
+    }));
   }
 
   itemDone(item: Item): void {
-    const sequence_number = this.#sequence++;
-    if (!this.#emit) return;
-    const output_index = item.index;
-    this.#events.push({ type: 'response.output_item.done', sequence_number, output_index, item: snapshotOf(item) });
+    const type = 'response.output_item.done';
+    this.#write((sequence_number) => ({ type, sequence_number, output_index: item.index, item: snapshotOf(item) }));
   }
 
   reins(event: ReinsEvent): void {
-    this.#push({ sequence_number: this.#sequence++, ...event });
+    this.#write((sequence_number) => ({ sequence_number, ...event }));
   }
 
-  #push(event: UhpEvent): void {
-    if (this.#emit) this.#events.push(event);
+  #write(build: (sequence_number: number) => UhpEvent): void {
+    const sequence_number = this.#sequence++;
+    if (this.#emit) this.#events.push(build(sequence_number));
   }
 }

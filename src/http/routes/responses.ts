@@ -8,7 +8,7 @@ import { parseCreateResponse, type CreateResponse } from '../../protocol/uhp/req
 import { acceptTask, type Accepted } from '../../tasks/accept-task.ts';
 import { cancelTask } from '../../tasks/cancel-task.ts';
 import { deleteResponse } from '../../tasks/delete-response.ts';
-import { checkCursor, followFrames } from '../../tasks/follow-task.ts';
+import { followTask } from '../../tasks/follow-task.ts';
 import { acceptedResponse, awaitResponse, findRun, readInputItems, readResponse } from '../../tasks/read-response.ts';
 import type { Services } from '../../tasks/services.ts';
 import { cursorOf, flagOf, idempotencyKeyOf, lastEventIdOf } from '../request-fields.ts';
@@ -89,8 +89,8 @@ interface Attachment {
 /** The events after the cursor, or 204 where the reader has the terminal one (UD-17). */
 async function attach(services: Services, sendStream: SendStream, attachment: Attachment): Promise<unknown> {
   const { call, ...position } = attachment;
-  if ((await checkCursor(services, position)) === 'nothing-left') return call.reply.code(204).send();
-  return sendStream(call, (signal) => followFrames(services, { ...position, signal }));
+  const frames = await followTask(services, position);
+  return frames === null ? call.reply.code(204).send() : sendStream(call, frames);
 }
 
 async function waitForEnd(services: Services, call: Call, runId: RunId): Promise<unknown> {

@@ -92,4 +92,4 @@ export type UhpResponse = {
 };
 
 /** Answer of `GET …/input_items` (U-072). */
-export type InputItemList = { readonly object: 'list'; readonly data: readonly JsonValue[] };
+type InputItemList = { readonly object: 'list'; readonly data: readonly JsonValue[] };

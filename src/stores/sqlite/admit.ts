@@ -3,7 +3,7 @@ import { encodeEvents } from '../event-codec.ts';
 import { numberEvents } from '../event-shape.ts';
 import type { Admission, AdmitResult, RunRecord } from '../store.ts';
 import { integer, nullable, text } from './columns.ts';
-import type { Database } from './database.ts';
+import type { Database, Reads, Transaction } from './database.ts';
 import { runId } from './records.ts';
 
 /**
@@ -14,13 +14,13 @@ export function admit(db: Database, admission: Admission): AdmitResult {
   const body = encodeEvents(admission.events);
   return db.transaction(
     'durable',
-    () => findReplay(db, admission) ?? takeSession(db, admission) ?? start(db, admission, body),
+    (tx) => findReplay(tx, admission) ?? takeSession(tx, admission) ?? start(tx, admission, body),
   );
 }
 
-function findReplay(db: Database, { principal, idempotency }: Admission): AdmitResult | null {
+function findReplay(tx: Reads, { principal, idempotency }: Admission): AdmitResult | null {
   if (idempotency === undefined) return null;
-  const row = db.get(
+  const row = tx.get(
     'SELECT run_id, body_hash FROM idempotency WHERE principal = ? AND key = ?',
     principal,
     idempotency.key,
@@ -34,25 +34,25 @@ function findReplay(db: Database, { principal, idempotency }: Admission): AdmitR
 }
 
 /** Makes the session or checks that it can be continued; the reason for a refusal, else null. */
-function takeSession(db: Database, admission: Admission): AdmitResult | null {
+function takeSession(tx: Transaction, admission: Admission): AdmitResult | null {
   const { sessionId, harnessId, principal, newSession, previousRunId, atMs } = admission;
   if (newSession !== undefined) {
     const sql =
       'INSERT INTO sessions (session_id, harness_id, principal, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)';
-    db.run(sql, sessionId, harnessId, principal, newSession.title, atMs, atMs);
+    tx.run(sql, sessionId, harnessId, principal, newSession.title, atMs, atMs);
     return null;
   }
   const select = 'SELECT running_run_id FROM sessions WHERE session_id = ? AND principal = ? AND expired_at IS NULL';
-  const session = db.get(select, sessionId, principal);
+  const session = tx.get(select, sessionId, principal);
   if (session === undefined) return { outcome: 'no-session' };
   const runningRunId = nullable(session, 'running_run_id', runId);
   if (runningRunId !== null) return { outcome: 'busy', runningRunId };
-  const tip = tipOf(db, sessionId);
+  const tip = tipOf(tx, sessionId);
   return tip === previousRunId ? null : { outcome: 'not-tip', tip };
 }
 
 /** The newest response of a session; a deleted one gives way to the one before it (UD-08). */
-export function tipOf(db: Database, session: string): RunId | null {
+export function tipOf(db: Reads, session: string): RunId | null {
   const row = db.get(
     'SELECT run_id FROM runs WHERE session_id = ? AND deleted = 0 ORDER BY turn DESC LIMIT 1',
     session,
@@ -68,23 +68,23 @@ const insertRun = `
 const insertFirstBatch = `
   INSERT INTO event_batches (run_no, first_seq, last_seq, body) SELECT run_no, 1, ?, ? FROM runs WHERE run_id = ?`;
 
-function start(db: Database, admission: Admission, body: string): AdmitResult {
+function start(tx: Transaction, admission: Admission, body: string): AdmitResult {
   const { events, newSession: _, idempotency, atMs, ...facts } = admission;
   const { sessionId, principal } = facts;
-  const turn = nextTurn(db, sessionId);
-  db.run(
+  const turn = nextTurn(tx, sessionId);
+  tx.run(
     'UPDATE sessions SET running_run_id = ?, updated_at = ? WHERE session_id = ?',
     admission.runId,
     atMs,
     sessionId,
   );
   const { runId: id, harnessId, previousRunId, store, owner } = facts;
-  db.run(insertRun, id, sessionId, harnessId, principal, turn, previousRunId, store ? 1 : 0, owner, atMs);
-  db.run('INSERT INTO heads (run_no, generation, last_seq, open) VALUES (last_insert_rowid(), 1, ?, 1)', events.length);
-  db.run(insertFirstBatch, events.length, body, id);
+  tx.run(insertRun, id, sessionId, harnessId, principal, turn, previousRunId, store ? 1 : 0, owner, atMs);
+  tx.run('INSERT INTO heads (run_no, generation, last_seq, open) VALUES (last_insert_rowid(), 1, ?, 1)', events.length);
+  tx.run(insertFirstBatch, events.length, body, id);
   if (idempotency !== undefined) {
     const claim = [principal, idempotency.key, admission.runId, idempotency.bodyHash];
-    db.run('INSERT INTO idempotency (principal, key, run_id, body_hash) VALUES (?, ?, ?, ?)', ...claim);
+    tx.run('INSERT INTO idempotency (principal, key, run_id, body_hash) VALUES (?, ?, ?, ?)', ...claim);
   }
   const run: RunRecord = {
     ...facts,
@@ -101,7 +101,7 @@ function start(db: Database, admission: Admission, body: string): AdmitResult {
   return { outcome: 'admitted', run, events: numberEvents(events, 0) };
 }
 
-function nextTurn(db: Database, session: string): number {
-  const row = db.get('SELECT coalesce(max(turn), 0) + 1 AS turn FROM runs WHERE session_id = ?', session);
+function nextTurn(tx: Reads, session: string): number {
+  const row = tx.get('SELECT coalesce(max(turn), 0) + 1 AS turn FROM runs WHERE session_id = ?', session);
   return row === undefined ? 1 : integer(row, 'turn');
 }

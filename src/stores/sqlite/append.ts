@@ -1,8 +1,9 @@
+import { isLive } from '../../core/run-event.ts';
 import { encodeEvents } from '../event-codec.ts';
 import { numberEvents } from '../event-shape.ts';
-import type { Append, AppendResult } from '../store.ts';
+import type { Append, AppendResult, UnnumberedEvent } from '../store.ts';
 import { integer } from './columns.ts';
-import type { Database } from './database.ts';
+import type { Database, Reads, Transaction } from './database.ts';
 import type { RunNumbers } from './run-numbers.ts';
 
 export interface Appender {
@@ -10,34 +11,48 @@ export interface Appender {
   readonly numbers: RunNumbers;
 }
 
-export function append(appender: Appender, batch: readonly Append[], durable: boolean): AppendResult[] {
+export function append(
+  { db, numbers }: Appender,
+  batch: readonly Append[],
+  sync: 'durable' | 'fast',
+): readonly AppendResult[] {
   // Encoded before the transaction begins: a value that is no JSON fails here, with nothing locked or written.
   const bodies = batch.map(({ events }) => encodeEvents(events));
-  return appender.db.transaction(durable ? 'durable' : 'fast', () =>
-    batch.map((entry, index) => appendEntry(appender, entry, bodies[index] ?? '[]')),
+  return db.transaction(sync, (tx) =>
+    batch.map((entry, index) => appendEntry({ tx, numbers }, entry, bodies[index] ?? '[]')),
   );
 }
 
 // The hot path of the whole system. Fence, position and the new position are one statement.
 const moveHead = 'UPDATE heads SET last_seq = ? WHERE run_no = ? AND generation = ? AND last_seq = ? AND open = 1';
-const insertBatch = 'INSERT INTO event_batches (run_no, first_seq, last_seq, body) VALUES (?, ?, ?, ?)';
+const insertBatch = 'INSERT INTO event_batches (run_no, first_seq, last_seq, body, committed) VALUES (?, ?, ?, ?, ?)';
 
-function appendEntry({ db, numbers }: Appender, entry: Append, body: string): AppendResult {
+interface Writing {
+  readonly tx: Transaction;
+  readonly numbers: RunNumbers;
+}
+
+function appendEntry({ tx, numbers }: Writing, entry: Append, body: string): AppendResult {
   const { runId, generation, after, events, end } = entry;
   const runNo = numbers.of(runId);
   if (runNo === undefined) return { outcome: 'lease-lost' };
   const last = after + events.length;
-  if (db.run(moveHead, last, runNo, generation, after) === 0) return refuse(db, runNo, generation);
-  if (events.length > 0) db.run(insertBatch, runNo, after + 1, last, body);
+  if (tx.run(moveHead, last, runNo, generation, after) === 0) return refuse(tx, runNo, generation);
+  if (events.length > 0) tx.run(insertBatch, runNo, after + 1, last, body, mayHoldCommitted(events));
   if (end !== undefined) {
-    endRun(db, runNo, end);
+    endRun(tx, runNo, end);
     numbers.forget(runId);
   }
   return { outcome: 'stored', events: numberEvents(events, after) };
 }
 
-function refuse(db: Database, runNo: number, generation: number): AppendResult {
-  const head = db.get('SELECT last_seq FROM heads WHERE run_no = ? AND generation = ? AND open = 1', runNo, generation);
+/** The column `committed`: readers of committed events pass batches without any over. */
+function mayHoldCommitted(events: readonly UnnumberedEvent[]): 0 | 1 {
+  return events.every(({ type }) => isLive(type)) ? 0 : 1;
+}
+
+function refuse(tx: Reads, runNo: number, generation: number): AppendResult {
+  const head = tx.get('SELECT last_seq FROM heads WHERE run_no = ? AND generation = ? AND open = 1', runNo, generation);
   return head === undefined
     ? { outcome: 'lease-lost' }
     : { outcome: 'wrong-position', lastSeq: integer(head, 'last_seq') };
@@ -52,8 +67,8 @@ const freeSession = `
   FROM runs WHERE run_no = ? AND sessions.session_id = runs.session_id AND running_run_id = runs.run_id`;
 
 /** In the transaction of the run's last event: it has its status, its response is readable, its session is free (L4). */
-function endRun(db: Database, runNo: number, { status, response, atMs }: NonNullable<Append['end']>): void {
-  db.run('UPDATE heads SET open = 0 WHERE run_no = ?', runNo);
-  db.run(endOfRun, status, atMs, response === null ? null : JSON.stringify(response), runNo);
-  db.run(freeSession, atMs, runNo);
+function endRun(tx: Transaction, runNo: number, { status, response, atMs }: NonNullable<Append['end']>): void {
+  tx.run('UPDATE heads SET open = 0 WHERE run_no = ?', runNo);
+  tx.run(endOfRun, status, atMs, response === null ? null : JSON.stringify(response), runNo);
+  tx.run(freeSession, atMs, runNo);
 }

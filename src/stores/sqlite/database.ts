@@ -6,22 +6,31 @@ import { StorageError } from '../../core/errors.ts';
 
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
-export interface Database {
-  /** Runs one statement and gives the number of rows it changed. */
-  run(sql: string, ...values: SQLInputValue[]): number;
+export interface Reads {
   get(sql: string, ...values: SQLInputValue[]): Row | undefined;
   all(sql: string, ...values: SQLInputValue[]): Row[];
   /** Rows one by one; leaving the loop early frees the statement. */
   iterate(sql: string, ...values: SQLInputValue[]): Iterable<Row>;
+}
+
+/** What writes: there is no way to it but `transaction`, so every write has said how durable it is to be. */
+export interface Transaction extends Reads {
+  /** Runs one statement and gives the number of rows it changed. */
+  run(sql: string, ...values: SQLInputValue[]): number;
+  /** Runs one statement and gives the rows of its `RETURNING` clause. */
+  returning(sql: string, ...values: SQLInputValue[]): Row[];
   /** Several statements at once, for migrations. */
   script(sql: string): void;
+}
+
+export interface Database extends Reads {
   /** All or nothing. `durable`: synced to the disk before it returns; else safe against a crash, not a power cut (E-802). */
-  transaction<T>(sync: 'durable' | 'fast', body: () => T): T;
+  transaction<T>(sync: 'durable' | 'fast', body: (tx: Transaction) => T): T;
   close(): void;
 }
 
 export interface DatabaseOptions {
-  /** Called before each statement that can write, for tests that crash there. */
+  /** Called before each statement that can write or changes how writes are synced, for tests that crash there. */
   readonly onStatement?: (sql: string) => void;
 }
 
@@ -54,17 +63,12 @@ export function openDatabase(path: string, { onStatement }: DatabaseOptions = {}
 
   function begin(sync: 'durable' | 'fast'): void {
     // The pragma does nothing inside a transaction, so it comes first.
-    if (sync !== synced) connection.exec(`PRAGMA synchronous = ${sync === 'durable' ? 'FULL' : 'NORMAL'}`);
+    if (sync !== synced) execute(`PRAGMA synchronous = ${sync === 'durable' ? 'FULL' : 'NORMAL'}`);
     synced = sync;
     execute('BEGIN IMMEDIATE');
   }
 
-  return {
-    run: (sql, ...values) =>
-      guarded(() => {
-        onStatement?.(sql);
-        return Number(statement(sql).run(...values).changes);
-      }),
+  const reads: Reads = {
     get: (sql, ...values) => guarded(() => statement(sql).get(...values)),
     all: (sql, ...values) => guarded(() => statement(sql).all(...values)),
     *iterate(sql, ...values) {
@@ -74,12 +78,28 @@ export function openDatabase(path: string, { onStatement }: DatabaseOptions = {}
         throw storageError(cause);
       }
     },
+  };
+  const tx: Transaction = {
+    ...reads,
+    run: (sql, ...values) =>
+      guarded(() => {
+        onStatement?.(sql);
+        return Number(statement(sql).run(...values).changes);
+      }),
+    returning: (sql, ...values) =>
+      guarded(() => {
+        onStatement?.(sql);
+        return statement(sql).all(...values);
+      }),
     script: (sql) => guarded(() => execute(sql)),
+  };
+  return {
+    ...reads,
     transaction: (sync, body) =>
       guarded(() => {
         begin(sync);
         try {
-          const result = body();
+          const result = body(tx);
           execute('COMMIT');
           return result;
         } finally {

@@ -116,15 +116,26 @@ const migrations: readonly string[] = [
   CREATE TABLE takeovers (run_no INTEGER NOT NULL REFERENCES runs, at INTEGER NOT NULL) STRICT;
   CREATE INDEX takeovers_of_run ON takeovers (run_no, at);
   `,
+  // A batch says whether it may hold a committed event, so that live ones are passed over in the index alone; so are, each
+  // second, the open runs read. `pruned`: 0 no, 2 begun, 1 done.
+  `
+  ALTER TABLE event_batches ADD COLUMN committed INTEGER NOT NULL DEFAULT 1;
+  DROP INDEX event_batches_by_era;
+  CREATE INDEX event_batches_by_era ON event_batches (batch_no >> 11, run_no, last_seq, committed);
+  DROP INDEX runs_unfinished;
+  CREATE INDEX runs_unfinished ON runs (run_no, run_id, harness_id, owner, control, created_at) WHERE status = 'running';
+  DROP INDEX runs_prunable;
+  CREATE INDEX runs_prunable ON runs (ended_at) WHERE pruned <> 1;
+  `,
 ];
 
 /** Brings the schema up to date in one transaction, so that of two processes that start together one does it. */
 export function migrate(db: Database): void {
-  db.transaction('durable', () => {
-    db.script(
+  db.transaction('durable', (tx) => {
+    tx.script(
       'CREATE TABLE IF NOT EXISTS schema_versions (version INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT',
     );
-    const applied = db.all('SELECT version, checksum FROM schema_versions ORDER BY version');
+    const applied = tx.all('SELECT version, checksum FROM schema_versions ORDER BY version');
     if (applied.length > migrations.length) throw new SchemaError('This database was written by a newer Reins.');
     for (const [index, row] of applied.entries()) {
       const same = integer(row, 'version') === index + 1 && text(row, 'checksum') === checksum(migrations[index] ?? '');
@@ -132,8 +143,8 @@ export function migrate(db: Database): void {
     }
     for (const [index, sql] of migrations.entries()) {
       if (index < applied.length) continue;
-      db.script(sql);
-      db.run('INSERT INTO schema_versions (version, checksum) VALUES (?, ?)', index + 1, checksum(sql));
+      tx.script(sql);
+      tx.run('INSERT INTO schema_versions (version, checksum) VALUES (?, ?)', index + 1, checksum(sql));
     }
   });
 }

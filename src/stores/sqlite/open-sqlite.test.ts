@@ -8,7 +8,7 @@ import { SchemaError, StorageError } from '../../core/errors.ts';
 import { evolve, initialRunState } from '../../core/run-state.ts';
 import { arbitraryLog } from '../../testing/arbitrary-log.ts';
 import { describeStoreContract } from '../../testing/store-contract.ts';
-import { admissionOf, noteDraft, stampAll } from '../../testing/store-samples.ts';
+import { admissionOf, noteDraft, stampAll, textDraft } from '../../testing/store-samples.ts';
 import { stampEvent } from '../event-shape.ts';
 import { openSqlite } from './open-sqlite.ts';
 
@@ -64,6 +64,107 @@ test('E-804: a damaged record is reported where it stands; what is before and af
   expect((await store.readEvents(runId, { after: 0, limit: 99 })).map(({ seq }) => seq)).toEqual([1, 2]);
   await expect(store.readEvents(runId, { after: 2, limit: 99 })).rejects.toThrow('damaged at events 3 to 3');
   expect(await store.readEvents(runId, { after: 3, limit: 99 })).toHaveLength(1);
+});
+
+test('E-804: what stands before the damage inside one batch is given first, then the damage is reported', async () => {
+  const path = await newPath();
+  await using store = openSqlite(path);
+  const { runId, sessionId, ...rest } = admissionOf('a');
+  await store.admit({ runId, sessionId, ...rest });
+  const events = stampAll([noteDraft('2'), noteDraft('3'), noteDraft('4')], runId, sessionId);
+  await store.append([{ runId, generation: 1, after: 1, events }], { durable: true });
+  using db = new DatabaseSync(path);
+  db.exec(`UPDATE event_batches SET body = json_set(body, '$[1]', 'lost') WHERE first_seq = 2`);
+  expect((await store.readEvents(runId, { after: 0, limit: 99 })).map(({ seq }) => seq)).toEqual([1, 2]);
+  await expect(store.readEvents(runId, { after: 2, limit: 99 })).rejects.toThrow(StorageError);
+});
+
+test('E-804: a record that cannot be read is reported to who asks for it, and takes no list with it', async () => {
+  const path = await newPath();
+  await using store = openSqlite(path);
+  const [a, b] = [admissionOf('a'), admissionOf('b')];
+  for (const admission of [a, b]) await store.admit(admission);
+  const key = { keyId: 'key_a', principal: 'owner', hash: 'a', scopes: [], createdAtMs: 1, revokedAtMs: null };
+  for (const keyId of ['key_a', 'key_b']) await store.putKey({ ...key, keyId, hash: keyId });
+  using db = new DatabaseSync(path);
+  db.exec(`
+    UPDATE runs SET response = '{', control = 'x' WHERE run_id = '${a.runId}';
+    UPDATE keys SET scopes = '[' WHERE key_id = 'key_a'`);
+  await expect(store.run(a.runId)).rejects.toThrow(StorageError);
+  expect((await store.unfinishedRuns()).map(({ runId }) => runId)).toEqual([b.runId]);
+  await expect(store.keyByHash('key_a')).rejects.toThrow(StorageError);
+  expect((await store.keys()).map(({ keyId }) => keyId)).toEqual(['key_b']);
+});
+
+test('a reader of committed events does not even parse a batch of live ones', async () => {
+  const path = await newPath();
+  await using store = openSqlite(path);
+  const { runId, sessionId, ...rest } = admissionOf('a');
+  await store.admit({ runId, sessionId, ...rest });
+  for (const [index, draft] of [textDraft('x'), noteDraft('n')].entries()) {
+    const events = stampAll([draft], runId, sessionId);
+    await store.append([{ runId, generation: 1, after: 1 + index, events }], { durable: false });
+  }
+  using db = new DatabaseSync(path);
+  db.exec(`UPDATE event_batches SET body = '[' WHERE first_seq = 2`);
+  const events = await store.readEvents(runId, { after: 0, limit: 99, committedOnly: true });
+  expect(events.map(({ seq }) => seq)).toEqual([1, 3]);
+});
+
+test('E-802: whatever the last append was, every other write is synced to the disk', async () => {
+  const statements: string[] = [];
+  await using store = openSqlite(':memory:', { onStatement: (sql) => statements.push(sql.trim()) });
+  const a = admissionOf('a');
+  await store.admit(a);
+  const key = { keyId: 'key_a', principal: 'owner', hash: 'a', scopes: [], createdAtMs: 1, revokedAtMs: null };
+  const owner = { principal: 'owner', name: 'x', base: 'native', createdAtMs: 1, deleted: false };
+  const nothing = { defaultModel: null, systemPrompt: null, disabledTools: [], maxStep: null, timeoutSeconds: null };
+  const writes: readonly (() => Promise<unknown>)[] = [
+    () => store.admit(admissionOf('b')),
+    () => store.requestCancel(a.runId),
+    () => store.takeOver(a.runId, 'there'),
+    () => store.release(a.runId, 'there'),
+    () => store.countTakeover(a.runId, { nowMs: 1, sinceMs: 0 }),
+    () => store.deleteResponse(a.runId),
+    () => store.expireSessions({ updatedBeforeMs: 0, nowMs: 1 }),
+    () => store.putKey(key),
+    () => store.putHarness({ ...owner, ...nothing, harnessId: a.harnessId }),
+  ];
+  for (const write of writes) {
+    await store.append([], { durable: false });
+    statements.length = 0;
+    await write();
+    expect(statements.slice(0, 2)).toEqual(['PRAGMA synchronous = FULL', 'BEGIN IMMEDIATE']);
+    expect(statements[2]).toMatch(/^(?:INSERT|UPDATE)/);
+    expect(statements.at(-1)).toBe('COMMIT');
+  }
+});
+
+test('E-804: a database of the first schema is brought up to date and read as before', async () => {
+  const path = await newPath();
+  const { runId, sessionId, ...rest } = admissionOf('a');
+  {
+    await using store = openSqlite(path);
+    await store.admit({ runId, sessionId, ...rest });
+    const events = stampAll([textDraft('x'), noteDraft('n')], runId, sessionId);
+    await store.append([{ runId, generation: 1, after: 1, events }], { durable: true });
+    using db = new DatabaseSync(path);
+    db.exec(`
+      DROP INDEX event_batches_by_era; DROP INDEX runs_unfinished; DROP INDEX runs_prunable;
+      ALTER TABLE event_batches DROP COLUMN committed;
+      CREATE INDEX event_batches_by_era ON event_batches (batch_no >> 11, run_no, last_seq);
+      CREATE INDEX runs_unfinished ON runs (run_no) WHERE status = 'running';
+      CREATE INDEX runs_prunable ON runs (ended_at) WHERE pruned = 0;
+      DELETE FROM schema_versions WHERE version > 1`);
+  }
+  await using store = openSqlite(path);
+  const read = async (range: { committedOnly?: true }) =>
+    (await store.readEvents(runId, { after: 0, limit: 99, ...range })).map(({ seq }) => seq);
+  expect([await read({}), await read({ committedOnly: true })]).toEqual([
+    [1, 2, 3],
+    [1, 3],
+  ]);
+  expect(await store.unfinishedRuns()).toHaveLength(1);
 });
 
 test('a run that spans many eras of the batch index is read whole and in order', async () => {

@@ -1,74 +1,166 @@
-// Retention (E-845): an ended run loses its live events and keeps every fact.
+// Retention (E-845): an ended run loses its live events and keeps every fact. One page of batches is one short transaction,
+// and the event loop comes by between two of them.
 //
-// - Committed events stay as they are, under the seq they have; the log then has holes.
-// - Deltas of an attempt that nothing replaced, neither `turn-complete` nor `attempt-reset`, are the run's partial output:
-//   they are joined, as far as no other block came between, and stand where the first of them stood.
-// - The fold of the pruned log gives the same result and transcript as before.
-// - Rows are changed in place: a row moved to the end of the table would lie in an era far from its run.
+// P1. Committed events stay as they are, under the seq they have; the log then has holes.
+// P2. Deltas of an attempt that nothing replaced, neither `turn-complete` nor `attempt-reset`, are the run's partial output:
+//     they are joined, as far as no other block came between, and stand where the first of them stood.
+// P3. Joins stay inside a page, so each page leaves a whole log: its fold gives the same result and transcript. Pruning
+//     what is pruned changes neither, so a run that was left half done begins again.
+// P4. A run counts as pruned from its first changed page on, and is done with its last.
+// P5. A damaged batch stays as it is and keeps nothing else from being pruned; what it may have replaced stays too.
+// P6. Rows are changed in place: a row moved to the end of the table would lie in an era far from its run.
 
+import { StorageError } from '../../core/errors.ts';
 import type { RunId } from '../../core/ids.ts';
 import { isLive, type EventPosition, type RunEvent } from '../../core/run-event.ts';
-import { decodeEvents, encodeEvents } from '../event-codec.ts';
+import { decodeEvents, encodeEvents, type StoredRow } from '../event-codec.ts';
 import { numberEvent } from '../event-shape.ts';
 import { mergeDeltas } from '../merge-deltas.ts';
-import type { Database } from './database.ts';
-import { batchesAfter, type StoredBatch } from './read-events.ts';
+import type { Database, Reads, Transaction } from './database.ts';
+import { batchesAfter, type BatchRange, type StoredBatch } from './read-events.ts';
 import { runId } from './records.ts';
 
+/** What one transaction reads and rewrites: some milliseconds of work. */
+const pageBounds = { batches: 128, units: 262_144 };
+
+/** Prunes what is due, run by run, until nothing is left or the signal aborts. */
+export async function prune(
+  db: Database,
+  { endedBeforeMs, signal }: { readonly endedBeforeMs: number; readonly signal?: AbortSignal },
+): Promise<{ keys: number; runs: number }> {
+  const pruned = { keys: 0, runs: 0 };
+  for (const step of pruneSteps(db, endedBeforeMs)) {
+    if (step !== 'page') {
+      pruned.runs += 1;
+      pruned.keys += step.keys;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    if (signal?.aborted === true) break;
+  }
+  return pruned;
+}
+
+/** A piece of work was done: one page, or the last of a run, with whom so many keys went. */
+type Step = 'page' | { readonly keys: number };
+
+function* pruneSteps(db: Database, endedBeforeMs: number): Generator<Step> {
+  for (let next = nextPrunable(db, endedBeforeMs); next !== undefined; next = nextPrunable(db, endedBeforeMs)) {
+    yield* pruneRun(db, next);
+  }
+}
+
 /** The oldest ended run whose live events are due, or undefined. */
-export function nextPrunable(db: Database, endedBeforeMs: number): RunId | undefined {
-  const row = db.get(
-    'SELECT run_id FROM runs WHERE pruned = 0 AND ended_at < ? ORDER BY ended_at LIMIT 1',
-    endedBeforeMs,
-  );
+function nextPrunable(db: Reads, endedBeforeMs: number): RunId | undefined {
+  const sql = 'SELECT run_id FROM runs WHERE pruned <> 1 AND ended_at < ? ORDER BY ended_at LIMIT 1';
+  const row = db.get(sql, endedBeforeMs);
   return row === undefined ? undefined : runId(row, 'run_id');
 }
 
-/** One run, one transaction. */
-export function pruneRun(db: Database, id: RunId): void {
-  db.transaction('fast', () => {
-    const partial = partialOutput(db, id);
-    for (let after = 0; ;) {
-      const page = batchPage(db, id, after);
-      const last = page.at(-1);
-      if (last === undefined) break;
-      for (const batch of page) pruneBatch(db, batch, partial);
-      after = last.row.lastSeq;
-    }
-    db.run('DELETE FROM takeovers WHERE run_no = (SELECT run_no FROM runs WHERE run_id = ?)', id);
-    // The result of `store: false` lives as long as its idempotency key (UD-07).
-    db.run('UPDATE runs SET pruned = 1, response = iif(store, response, NULL) WHERE run_id = ?', id);
-  });
+function* pruneRun(db: Database, id: RunId): Generator<Step> {
+  const replacedAt = new Map<string, number>();
+  for (let cursor = 0; ;) {
+    const { batches, next }: Page = readPage(db, id, { after: cursor, which: 'committed' });
+    for (const { row } of batches) for (const event of wholeRow(row) ?? []) noteReplacement(replacedAt, event);
+    if (next === null) break;
+    yield 'page';
+    cursor = next;
+  }
+  for (let cursor = 0; ;) {
+    const { next, keys }: PrunedPage = db.transaction('fast', (tx) => prunePage(tx, id, { after: cursor, replacedAt }));
+    if (next === null) return yield { keys };
+    yield 'page';
+    cursor = next;
+  }
+}
+
+interface Page {
+  readonly batches: readonly StoredBatch[];
+  /** Cursor of the page behind this one; null when there is none. */
+  readonly next: number | null;
+}
+
+interface PrunedPage {
+  readonly next: Page['next'];
+  /** Keys that went with the run's last page. */
+  readonly keys: number;
 }
 
 /** Some batches, read to the end: SQLite does not like a table to change under a reader. */
-function batchPage(db: Database, id: RunId, after: number): StoredBatch[] {
-  const page: StoredBatch[] = [];
-  for (const batch of batchesAfter(db, id, after)) if (page.push(batch) === 64) break;
-  return page;
-}
-
-/** The joined deltas that stay, by the seq that each keeps. */
-function partialOutput(db: Database, id: RunId): ReadonlyMap<number, RunEvent> {
-  const attempts = new Map<string, Map<string, RunEvent[]>>();
-  for (const { row } of batchesAfter(db, id, 0)) {
-    for (const event of decodeEvents(row)) {
-      if (event.type === 'turn-complete') attempts.delete(attemptKey(event));
-      else if (event.type === 'attempt-reset') attempts.delete(attemptKey({ ...event, attempt: event.data.attempt }));
-      else if (isLive(event.type) && event.type !== 'waiting') join(attempts, event);
-    }
+function readPage(db: Reads, id: RunId, range: BatchRange): Page {
+  const batches: StoredBatch[] = [];
+  let units = 0;
+  for (const batch of batchesAfter(db, id, range)) {
+    batches.push(batch);
+    units += batch.row.body.length;
+    if (batches.length === pageBounds.batches || units >= pageBounds.units) return { batches, next: batch.row.lastSeq };
   }
-  const joined = [...attempts.values()].flatMap((blocks) => [...blocks.values()].flat());
-  return new Map(joined.map((event) => [event.seq, event]));
+  return { batches, next: null };
 }
 
-function join(attempts: Map<string, Map<string, RunEvent[]>>, event: RunEvent): void {
-  const blocks = attempts.get(attemptKey(event)) ?? new Map<string, RunEvent[]>();
-  attempts.set(attemptKey(event), blocks);
-  const callId = event.type === 'tool-call-delta' ? event.data.id : null;
-  const key = JSON.stringify([event.type, callId]);
-  const deltas = blocks.get(key) ?? [];
-  blocks.set(key, deltas);
+/** By attempt, the last event that made its deltas before it superfluous. */
+type Replacements = ReadonlyMap<string, number>;
+
+function noteReplacement(replacedAt: Map<string, number>, event: RunEvent): void {
+  if (event.type === 'turn-complete') replacedAt.set(attemptKey(event), event.seq);
+  else if (event.type === 'attempt-reset')
+    replacedAt.set(attemptKey({ ...event, attempt: event.data.attempt }), event.seq);
+}
+
+function prunePage(
+  tx: Transaction,
+  id: RunId,
+  { after, replacedAt }: { readonly after: number; readonly replacedAt: Replacements },
+): PrunedPage {
+  const { batches, next } = readPage(tx, id, { after, which: 'all' });
+  const decoded = batches.map(({ batchNo, row }) => ({ batchNo, row, events: wholeRow(row) }));
+  const partial = partialOutput(
+    decoded.flatMap(({ events }) => events ?? []),
+    replacedAt,
+  );
+  for (const { batchNo, row, events } of decoded) {
+    if (events === null || !events.some(({ type }) => isLive(type))) continue;
+    const kept = events.flatMap((event) => (isLive(event.type) ? (partial.get(event.seq) ?? []) : event));
+    if (kept.length === 0) tx.run('DELETE FROM event_batches WHERE batch_no = ?', batchNo);
+    else tx.run('UPDATE event_batches SET body = ? WHERE batch_no = ?', encodeEvents(kept, row.firstSeq), batchNo);
+  }
+  if (next === null) return { next, keys: finish(tx, id) };
+  tx.run('UPDATE runs SET pruned = 2 WHERE run_id = ? AND pruned = 0', id);
+  return { next, keys: 0 };
+}
+
+function finish(tx: Transaction, id: RunId): number {
+  tx.run('DELETE FROM takeovers WHERE run_no = (SELECT run_no FROM runs WHERE run_id = ?)', id);
+  // The result of `store: false` lives as long as its idempotency key (UD-07).
+  tx.run('UPDATE runs SET pruned = 1, response = iif(store, response, NULL) WHERE run_id = ?', id);
+  return tx.run('DELETE FROM idempotency WHERE run_id = ?', id);
+}
+
+/** Null: the batch is damaged (P5). */
+function wholeRow(row: StoredRow): readonly RunEvent[] | null {
+  try {
+    return [...decodeEvents(row)];
+  } catch (error) {
+    if (error instanceof StorageError) return null;
+    throw error;
+  }
+}
+
+/** The joined deltas that stay, by the seq that each keeps (P2). */
+function partialOutput(events: readonly RunEvent[], replacedAt: Replacements): ReadonlyMap<number, RunEvent> {
+  const streams = new Map<string, RunEvent[]>();
+  for (const event of events) {
+    if (!isLive(event.type) || event.type === 'waiting') continue;
+    const attempt = attemptKey(event);
+    if (event.seq < (replacedAt.get(attempt) ?? 0)) continue;
+    const callId = event.type === 'tool-call-delta' ? event.data.id : null;
+    join(streams, JSON.stringify([attempt, event.type, callId]), event);
+  }
+  return new Map([...streams.values()].flat().map((event) => [event.seq, event]));
+}
+
+function join(streams: Map<string, RunEvent[]>, key: string, event: RunEvent): void {
+  const deltas = streams.get(key) ?? [];
+  streams.set(key, deltas);
   const last = deltas.at(-1);
   const merged = last === undefined ? undefined : mergeDeltas(last, event);
   if (last !== undefined && merged !== undefined) deltas[deltas.length - 1] = numberEvent(merged, last.seq);
@@ -77,13 +169,4 @@ function join(attempts: Map<string, Map<string, RunEvent[]>>, event: RunEvent): 
 
 function attemptKey({ agentPath, step, attempt }: EventPosition): string {
   return JSON.stringify([agentPath, step, attempt]);
-}
-
-function pruneBatch(db: Database, { batchNo, row }: StoredBatch, partial: ReadonlyMap<number, RunEvent>): void {
-  const events = decodeEvents(row);
-  const kept = events.flatMap((event) => (isLive(event.type) ? (partial.get(event.seq) ?? []) : event));
-  if (kept.length === 0) db.run('DELETE FROM event_batches WHERE batch_no = ?', batchNo);
-  else if (events.some(({ type }) => isLive(type))) {
-    db.run('UPDATE event_batches SET body = ? WHERE batch_no = ?', encodeEvents(kept, row.firstSeq), batchNo);
-  }
 }

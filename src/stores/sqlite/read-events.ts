@@ -1,40 +1,40 @@
 import type { RunId } from '../../core/ids.ts';
 import type { RunEvent } from '../../core/run-event.ts';
 import { decodeEvents, type StoredRow } from '../event-codec.ts';
+import type { EventRange } from '../store.ts';
 import { integer, text } from './columns.ts';
-import type { Database } from './database.ts';
+import type { Reads } from './database.ts';
 import { sessionId } from './records.ts';
 
 /** A page ends early here, so that a reader of large events holds little more than one of them. */
 const pageUnits = 1_048_576;
 
-/** A damaged row ends the page before it; it is reported when the cursor stands right before it (E-804). */
-export function readEvents(db: Database, id: RunId, range: { after: number; limit: number }): readonly RunEvent[] {
+/** Damage ends the page before it; it is reported when the cursor stands right before it (E-804). */
+export function readEvents(db: Reads, id: RunId, { after, limit, committedOnly }: EventRange): readonly RunEvent[] {
+  const which = committedOnly === true ? 'committed' : 'all';
   const page: RunEvent[] = [];
   let units = 0;
-  for (const { row } of batchesAfter(db, id, range.after)) {
-    const events = decodeRow(row, page.length > 0);
-    if (events === null) break;
-    for (const event of events) if (event.seq > range.after) page.push(event);
-    units += row.body.length;
-    if (page.length >= range.limit || units >= pageUnits) break;
+  try {
+    for (const { row } of batchesAfter(db, id, { after, which })) {
+      for (const event of decodeEvents(row, which)) if (event.seq > after) page.push(event);
+      units += row.body.length;
+      if (page.length >= limit || (page.length > 0 && units >= pageUnits)) break;
+    }
+  } catch (error) {
+    if (page.length === 0) throw error;
   }
   return page;
-}
-
-/** Null: damaged, and there are events before it to be given first. */
-function decodeRow(row: StoredRow, havePage: boolean): RunEvent[] | null {
-  try {
-    return decodeEvents(row);
-  } catch (error) {
-    if (havePage) return null;
-    throw error;
-  }
 }
 
 export interface StoredBatch {
   readonly batchNo: number;
   readonly row: StoredRow;
+}
+
+export interface BatchRange {
+  readonly after: number;
+  /** `committed`: without batches that are known to hold live events only. */
+  readonly which: 'all' | 'committed';
 }
 
 const selectSpan = `
@@ -43,16 +43,16 @@ const selectSpan = `
   FROM runs WHERE run_id = ?`;
 const selectBatches = `
   SELECT batch_no, first_seq, last_seq, body FROM event_batches
-  WHERE batch_no >> 11 = ? AND run_no = ? AND last_seq > ? ORDER BY last_seq`;
+  WHERE batch_no >> 11 = ? AND run_no = ? AND last_seq > ? AND committed >= ? ORDER BY last_seq`;
 
 /** A run's batches that end after the cursor, in order, era by era. */
-export function* batchesAfter(db: Database, runId: RunId, after: number): Generator<StoredBatch> {
+export function* batchesAfter(db: Reads, runId: RunId, { after, which }: BatchRange): Generator<StoredBatch> {
   const span = db.get(selectSpan, runId);
   if (span === undefined) return;
   const [runNo, session] = [integer(span, 'run_no'), sessionId(span, 'session_id')];
   const lastEra = integer(span, 'last_era');
   for (let era = integer(span, 'first_era'); era <= lastEra; era++) {
-    for (const row of db.iterate(selectBatches, era, runNo, after)) {
+    for (const row of db.iterate(selectBatches, era, runNo, after, which === 'all' ? 0 : 1)) {
       const [firstSeq, lastSeq] = [integer(row, 'first_seq'), integer(row, 'last_seq')];
       const stored = { runId, sessionId: session, firstSeq, lastSeq, body: text(row, 'body') };
       yield { batchNo: integer(row, 'batch_no'), row: stored };

@@ -1,7 +1,9 @@
 // Rows as the records of the store contract.
 
+import type { SQLInputValue } from 'node:sqlite';
+import { StorageError } from '../../core/errors.ts';
 import { harnessIds, keyIds, runIds, sessionIds } from '../../core/ids.ts';
-import type { HarnessRecord, KeyRecord, RunRecord, SessionRecord } from '../store.ts';
+import type { HarnessRecord, KeyRecord, RunRecord, SessionRecord, UnfinishedRun } from '../store.ts';
 import { flag, id, integer, jsonObject, nullable, oneOf, strings, text } from './columns.ts';
 import type { Row } from './database.ts';
 
@@ -12,6 +14,33 @@ const keyId = id(keyIds);
 
 /** The columns that `runRecord` reads; to be followed by conditions on `runs`. */
 export const selectRun = 'SELECT * FROM runs JOIN heads USING (run_no)';
+
+/** Answered by its index alone, whatever the planner knows of the table. */
+export const selectUnfinished = `
+  SELECT run_no, run_id, harness_id, owner, control, created_at FROM runs INDEXED BY runs_unfinished
+  WHERE status = 'running' ORDER BY run_no`;
+
+export function unfinishedRun(row: Row): UnfinishedRun {
+  return {
+    runId: runId(row, 'run_id'),
+    harnessId: harnessId(row, 'harness_id'),
+    owner: nullable(row, 'owner', text),
+    control: oneOf(row, 'control', ['none', 'cancel']),
+    createdAtMs: integer(row, 'created_at'),
+  };
+}
+
+/** Those records of a list that can be read: one that is damaged is reported to who asks for it alone (E-804). */
+export function readable<T>(rows: readonly Row[], read: (row: Row) => T): T[] {
+  return rows.flatMap((row) => {
+    try {
+      return [read(row)];
+    } catch (error) {
+      if (error instanceof StorageError) return [];
+      throw error;
+    }
+  });
+}
 
 export function runRecord(row: Row): RunRecord {
   return {
@@ -72,4 +101,33 @@ export function keyRecord(row: Row): KeyRecord {
     createdAtMs: integer(row, 'created_at'),
     revokedAtMs: nullable(row, 'revoked_at', integer),
   };
+}
+
+export const upsertHarness = `
+  INSERT INTO harnesses
+    (harness_id, principal, name, base, default_model, system_prompt, disabled_tools, max_step, timeout_seconds,
+     created_at, deleted)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (harness_id) DO UPDATE SET
+    principal = excluded.principal, name = excluded.name, base = excluded.base, default_model = excluded.default_model,
+    system_prompt = excluded.system_prompt, disabled_tools = excluded.disabled_tools, max_step = excluded.max_step,
+    timeout_seconds = excluded.timeout_seconds, created_at = excluded.created_at, deleted = excluded.deleted`;
+
+export function harnessValues(record: HarnessRecord): SQLInputValue[] {
+  const { harnessId: key, principal, name, base, defaultModel, systemPrompt, createdAtMs } = record;
+  const { disabledTools, maxStep, timeoutSeconds, deleted } = record;
+  const tools = JSON.stringify(disabledTools);
+  const limits = [maxStep, timeoutSeconds];
+  return [key, principal, name, base, defaultModel, systemPrompt, tools, ...limits, createdAtMs, deleted ? 1 : 0];
+}
+
+export const upsertKey = `
+  INSERT INTO keys (key_id, principal, hash, scopes, created_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (key_id) DO UPDATE SET
+    principal = excluded.principal, hash = excluded.hash, scopes = excluded.scopes,
+    created_at = excluded.created_at, revoked_at = excluded.revoked_at`;
+
+export function keyValues(record: KeyRecord): SQLInputValue[] {
+  const { keyId: key, principal, hash, scopes, createdAtMs, revokedAtMs } = record;
+  return [key, principal, hash, JSON.stringify(scopes), createdAtMs, revokedAtMs];
 }

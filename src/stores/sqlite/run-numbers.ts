@@ -1,6 +1,6 @@
 import type { RunId } from '../../core/ids.ts';
 import { integer } from './columns.ts';
-import type { Database } from './database.ts';
+import type { Reads } from './database.ts';
 
 export interface RunNumbers {
   /** The row number of a run, which never changes; undefined for an unknown id. */
@@ -11,7 +11,7 @@ export interface RunNumbers {
 const most = 10_000;
 
 /** Numbers of runs that are being written: finding one by its text costs more than writing its row. */
-export function createRunNumbers(db: Database): RunNumbers {
+export function createRunNumbers(db: Reads): RunNumbers {
   const known = new Map<RunId, number>();
   return {
     of(runId) {

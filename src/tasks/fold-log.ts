@@ -1,0 +1,34 @@
+import { createUhpView, type UhpView } from '../views/uhp-view.ts';
+import { evolve, initialRunState, type RunState } from '../core/run-state.ts';
+import { StorageError } from '../core/errors.ts';
+import type { RunRecord } from '../stores/store.ts';
+import type { Services } from './services.ts';
+
+export interface FoldedLog {
+  readonly state: RunState;
+  /** The response so far. Not shared: whoever folded it may go on with it. */
+  readonly view: UhpView;
+  /** Why the log cannot be read to its end; what stands before the damage is folded (E-804). */
+  readonly damage: StorageError | null;
+}
+
+/** State and response of a run, from its log; for a new run that is its `run-started`. */
+export async function foldLog(
+  { log }: Pick<Services, 'log'>,
+  { runId, sessionId }: Pick<RunRecord, 'runId' | 'sessionId'>,
+): Promise<FoldedLog> {
+  let state = initialRunState(runId, sessionId);
+  const view = createUhpView({ runId, sessionId, reinsEvents: false, emit: false });
+  try {
+    for await (const events of log.readAll(runId))
+      for (const event of events) {
+        state = evolve(state, event);
+        view.push(event);
+      }
+  } catch (cause) {
+    const damage =
+      cause instanceof StorageError ? cause : new StorageError('The log of a run cannot be read.', { cause });
+    return { state, view, damage };
+  }
+  return { state, view, damage: null };
+}
