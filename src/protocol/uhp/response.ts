@@ -90,6 +90,3 @@ export type UhpResponse = {
   readonly usage: UhpUsage | null;
   readonly metadata: JsonObject;
 };
-
-/** Answer of `GET …/input_items` (U-072). */
-type InputItemList = { readonly object: 'list'; readonly data: readonly JsonValue[] };
