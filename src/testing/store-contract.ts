@@ -318,6 +318,18 @@ function describeRetention(fresh: Fresh): void {
     expect(await store.prune({ endedBeforeMs: 9_000 })).toEqual({ keys: 0, runs: 0 });
   });
 
+  test('E-845: a reader whose cursor stands in a hole goes on behind it, however large what stands before it is', async () => {
+    const { store } = await fresh();
+    const a = await admitted(store, 'a');
+    await write(store, a, [started(1)]);
+    await write(store, a, [noteDraft('n'.repeat(2_000_000)), textDraft('he')]);
+    await write(store, a, accepted(1, 'he'));
+    await finish(store, a, await lastSeq(store, a));
+    await store.prune({ endedBeforeMs: 9_000 });
+    expect((await store.readEvents(a.runId, { after: 3, limit: 1 })).map(({ seq }) => seq)).toEqual([5, 6]);
+    expect((await readAll(store, a, { after: 3 })).map(({ seq }) => seq)).toEqual([5, 6, 7]);
+  });
+
   test('UD-14: keys are forgotten after their run ended, and never while it runs', async () => {
     const { store } = await fresh();
     const [a, b] = ['a', 'b'].map((name) => admissionOf(name, { idempotency: { key: name, bodyHash: 'h' } }));

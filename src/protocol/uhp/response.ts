@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../core/json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import type { RunId } from '../../core/ids.ts';
 import type { ErrorBody } from './error.ts';
 
