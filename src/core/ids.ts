@@ -1,5 +1,5 @@
 // Ids are branded and carry their wire prefix (U-006), so two kinds can never be swapped by accident.
-// One maker and one parser per kind; the casts below are the only ones in the sources.
+// One maker and one parser per kind; the casts below are the only ones to an id.
 
 declare const kind: unique symbol;
 

@@ -11,7 +11,8 @@ import {
   SessionBusyError,
 } from '../core/errors.ts';
 import { head, toWellFormed } from '../core/text.ts';
-import { harnessIds, runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
+import { findContinuable, findHarness } from './find-in-scope.ts';
+import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { Admission, AdmitResult, HarnessRecord, IdempotencyClaim, SessionRecord } from '../stores/store.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { noBudgets, type Limits, type UserMessage } from '../core/run-event.ts';
@@ -81,9 +82,8 @@ async function replayOf(
   principal: string,
   { runId, sameBody }: { readonly runId: RunId; readonly sameBody: boolean },
 ): Promise<Accepted> {
-  const run = await store.run(runId);
-  if (run === null || run.deleted || run.principal !== principal) throw new NotFoundError('response');
-  return { runId, sessionId: run.sessionId, replayed: true, sameBody };
+  const { sessionId } = await findContinuable({ store }, principal, { name: runId });
+  return { runId, sessionId, replayed: true, sameBody };
 }
 
 interface Place {
@@ -95,15 +95,17 @@ interface Place {
 
 /** Harness and session, by scope first: what is unknown and what is another's are not told apart (U-042). */
 async function findPlace(services: Services, { principal, body }: TaskRequest): Promise<Place> {
-  const named = body.harnessId === null ? null : await findHarness(services, principal, body.harnessId);
+  const param = 'metadata.harness_id';
+  const named =
+    body.harnessId === null ? null : await findHarness(services, principal, { name: body.harnessId, param });
   if (body.previousResponseId === null) {
     const harness = named ?? (await defaultHarness(services, principal));
-    if (harness === null) throw new NotFoundError('harness', 'metadata.harness_id');
+    if (harness === null) throw new NotFoundError('harness', param);
     return { harness, session: null, previousRunId: null };
   }
   const { session, previousRunId } = await findPrevious(services, principal, body.previousResponseId);
   if (named !== null && named.harnessId !== session.harnessId) throw new HarnessMismatchError();
-  const harness = named ?? (await findHarness(services, principal, session.harnessId));
+  const harness = named ?? (await findHarness(services, principal, { name: session.harnessId, param }));
   if (session.runningRunId !== null) throw new SessionBusyError(session.sessionId, session.runningRunId);
   // Judged again inside the transaction; here so that the order of checks holds.
   const tip = await services.store.tip(session.sessionId);
@@ -118,27 +120,17 @@ async function defaultHarness({ store, harnesses }: Services, principal: string)
   return preferred[0] ?? records[0] ?? null;
 }
 
-async function findHarness({ store }: Services, principal: string, name: string): Promise<HarnessRecord> {
-  const id = harnessIds.parse(name);
-  const harness = id === undefined ? null : await store.harness(id);
-  if (harness === null || harness.deleted || harness.principal !== principal)
-    throw new NotFoundError('harness', 'metadata.harness_id');
-  return harness;
-}
-
 async function findPrevious(
-  { store }: Services,
+  services: Services,
   principal: string,
   name: string,
 ): Promise<{ session: SessionRecord; previousRunId: RunId }> {
-  const id = runIds.parse(name);
-  const run = id === undefined ? null : await store.run(id);
-  if (run === null || run.deleted || run.principal !== principal)
-    throw new NotFoundError('response', 'previous_response_id');
-  const session = await store.session(run.sessionId);
-  if (session === null) throw new NotFoundError('response', 'previous_response_id');
+  const param = 'previous_response_id';
+  const { runId, sessionId } = await findContinuable(services, principal, { name, param });
+  const session = await services.store.session(sessionId);
+  if (session === null) throw new NotFoundError('response', param);
   if (session.expiredAtMs !== null) throw sessionExpired();
-  return { session, previousRunId: run.runId };
+  return { session, previousRunId: runId };
 }
 
 function sessionExpired(): RequestError {

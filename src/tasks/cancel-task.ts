@@ -1,9 +1,8 @@
 // Cancel is an endpoint call, acknowledged within a second whatever the harness does (U-362); the flag is durable before
 // anything else happens, so a crash in between still cancels (E-812).
 
-import { findRun, responseOf, type ResponseBody } from './read-response.ts';
-import { NotFoundError } from '../core/errors.ts';
-import { sessionIds } from '../core/ids.ts';
+import { findRun, findSession } from './find-in-scope.ts';
+import { responseOf, type ResponseBody } from './read-response.ts';
 import { sleep } from '../core/clock.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
@@ -25,9 +24,7 @@ export async function cancelSession(
   principal: string,
   sessionId: string,
 ): Promise<{ readonly id: string; readonly status: string }> {
-  const id = sessionIds.parse(sessionId);
-  const session = id === undefined ? null : await services.store.session(id);
-  if (session === null || session.principal !== principal) throw new NotFoundError('session');
+  const session = await findSession(services, principal, sessionId);
   const running = session.runningRunId === null ? null : await services.store.run(session.runningRunId);
   if (running !== null) await stopRun(services, running);
   const newest = (await services.store.runIdsOfSession(session.sessionId)).at(-1);

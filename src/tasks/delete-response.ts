@@ -1,4 +1,4 @@
-import { findRun } from './read-response.ts';
+import { findRun } from './find-in-scope.ts';
 import type { Services } from './services.ts';
 
 /** Removes the stored response; a running task goes on and its session keeps the conversation (U-256, UD-08). */

@@ -1,5 +1,4 @@
-import { harnessIds } from '../core/ids.ts';
-import { NotFoundError } from '../core/errors.ts';
+import { findHarness } from './find-in-scope.ts';
 import type { Capabilities, HarnessStatus } from '../harnesses/harness.ts';
 import type { HarnessRecord } from '../stores/store.ts';
 import type { ModelListing } from '../core/model-choice.ts';
@@ -27,7 +26,7 @@ export async function listHarnesses(services: Services, principal: string): Prom
 
 /** @throws NotFoundError  Unknown, deleted or another's. */
 export async function readHarness(services: Services, principal: string, harnessId: string): Promise<HarnessView> {
-  return viewOf(services, await findHarness(services, principal, harnessId));
+  return viewOf(services, await findHarness(services, principal, { name: harnessId }));
 }
 
 export async function modelsOfHarness(
@@ -35,20 +34,13 @@ export async function modelsOfHarness(
   principal: string,
   harnessId: string,
 ): Promise<{ readonly record: HarnessRecord; readonly backend: Backend }> {
-  const record = await findHarness(services, principal, harnessId);
+  const record = await findHarness(services, principal, { name: harnessId });
   return { record, backend: backendOf(record.base, await probe(services, record.base)) };
 }
 
 /** Every base of this server with its models. */
 export async function modelCatalogue(services: Services): Promise<readonly Backend[]> {
   return Promise.all(services.harnesses.bases.map(async (base) => backendOf(base, await probe(services, base))));
-}
-
-async function findHarness({ store }: Services, principal: string, harnessId: string): Promise<HarnessRecord> {
-  const id = harnessIds.parse(harnessId);
-  const record = id === undefined ? null : await store.harness(id);
-  if (record === null || record.deleted || record.principal !== principal) throw new NotFoundError('harness');
-  return record;
 }
 
 async function viewOf(services: Services, record: HarnessRecord): Promise<HarnessView> {

@@ -1,6 +1,7 @@
 import { foldLog } from './fold-log.ts';
 import { NotFoundError, StorageError } from '../core/errors.ts';
-import { runIds, type RunId } from '../core/ids.ts';
+import { findRun } from './find-in-scope.ts';
+import type { RunId } from '../core/ids.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
@@ -8,18 +9,6 @@ import type { UhpResponse } from '../views/uhp-view.ts';
 
 /** A response object as it stands: folded while the task runs, stored once it has ended. */
 export type ResponseBody = UhpResponse | JsonObject;
-
-/**
- * The run behind a response id that this principal may see.
- * @throws NotFoundError  Unknown, deleted, another's, or `store: false` and ended (UD-07): not told apart (U-042).
- */
-export async function findRun({ store }: Services, principal: string, responseId: string): Promise<RunRecord> {
-  const id = runIds.parse(responseId);
-  const run = id === undefined ? null : await store.run(id);
-  const gone = run === null || run.deleted || (!run.store && run.status !== 'running');
-  if (gone || run.principal !== principal) throw new NotFoundError('response');
-  return run;
-}
 
 export async function readResponse(services: Services, principal: string, responseId: string): Promise<ResponseBody> {
   return responseOf(services, await findRun(services, principal, responseId));

@@ -3,15 +3,13 @@
 
 import type { Ending } from '../core/closing.ts';
 import { endRun, executeRun } from './execute-run.ts';
-import type { RunRecord } from '../stores/store.ts';
+import type { RunRecord, UnfinishedRun } from '../stores/store.ts';
 import type { Services } from './services.ts';
 
 /** A run that this process admitted and that is not at work after so long was left by a failure of the store. */
 const leftBehindAfterMs = 5_000;
 const takeoverWindowMs = 3_600_000;
 const maxTakeovers = 10;
-
-type Unfinished = Awaited<ReturnType<Services['store']['unfinishedRuns']>>[number];
 
 /**
  * Takes over what has no owner and starts it. Called before the port opens, and each second after. One run that cannot be
@@ -32,11 +30,11 @@ export async function recoverRuns(services: Services): Promise<number> {
   return taken;
 }
 
-function isBeingAdmitted({ owner, clock }: Services, run: Unfinished): boolean {
+function isBeingAdmitted({ owner, clock }: Services, run: UnfinishedRun): boolean {
   return run.owner === owner && clock.now() - run.createdAtMs < leftBehindAfterMs;
 }
 
-async function takeOver(services: Services, { runId, owner }: Unfinished): Promise<boolean> {
+async function takeOver(services: Services, { runId, owner }: UnfinishedRun): Promise<boolean> {
   const run = await services.store.takeOver(runId, services.owner);
   if (run === null) return false;
   const nowMs = services.clock.now();

@@ -1,0 +1,48 @@
+// Objects by the names that a caller gives. Unknown, deleted and another principal's are one and the same answer (U-042), and
+// the form of an id is never judged (U-044).
+
+import { harnessIds, runIds, sessionIds } from '../core/ids.ts';
+import { NotFoundError } from '../core/errors.ts';
+import type { HarnessRecord, RunRecord, SessionRecord } from '../stores/store.ts';
+import type { Services } from './services.ts';
+
+type Scope = Pick<Services, 'store'>;
+
+/** @param param  The field that named it, if a field did. @throws NotFoundError */
+export async function findHarness(
+  { store }: Scope,
+  principal: string,
+  { name, param }: { readonly name: string; readonly param?: string },
+): Promise<HarnessRecord> {
+  const id = harnessIds.parse(name);
+  const harness = id === undefined ? null : await store.harness(id);
+  if (harness === null || harness.deleted || harness.principal !== principal) throw new NotFoundError('harness', param);
+  return harness;
+}
+
+/** A run whose response can be read: not deleted, and not ended with `store: false` (UD-07). @throws NotFoundError */
+export async function findRun(scope: Scope, principal: string, responseId: string): Promise<RunRecord> {
+  const run = await findContinuable(scope, principal, { name: responseId });
+  if (!run.store && run.status !== 'running') throw new NotFoundError('response');
+  return run;
+}
+
+/** A run that a task may name as the one before it: its response need not be stored (UD-07). @throws NotFoundError */
+export async function findContinuable(
+  { store }: Scope,
+  principal: string,
+  { name, param }: { readonly name: string; readonly param?: string },
+): Promise<RunRecord> {
+  const id = runIds.parse(name);
+  const run = id === undefined ? null : await store.run(id);
+  if (run === null || run.deleted || run.principal !== principal) throw new NotFoundError('response', param);
+  return run;
+}
+
+/** @throws NotFoundError */
+export async function findSession({ store }: Scope, principal: string, sessionId: string): Promise<SessionRecord> {
+  const id = sessionIds.parse(sessionId);
+  const session = id === undefined ? null : await store.session(id);
+  if (session === null || session.principal !== principal) throw new NotFoundError('session');
+  return session;
+}
