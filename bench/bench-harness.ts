@@ -48,9 +48,10 @@ async function* runTurn(
   yield [started];
   if (shape.kind === 'hold') {
     yield [delta(0, deltaText(shape))];
-    return void (await aborted(signal));
+    await aborted(signal);
+    return;
   }
-  const blocks: [string, string] = ['', ''];
+  const blocks: [string[], string[]] = [[], []];
   let group: EventDraft[] = [];
   for (let index = 0; index < shape.events; index++) {
     const wait = arrivals.before(shape, index);
@@ -62,11 +63,11 @@ async function* runTurn(
     onEvent(index);
     const text = deltaText(shape);
     const block = index % 2 === 0 ? 0 : 1;
-    blocks[block] += text;
+    blocks[block].push(text);
     group.push(delta(block, text));
   }
   yield group;
-  yield endOfTurn(applyDrafts(state, [started], Date.now()), blocks);
+  yield endOfTurn(applyDrafts(state, [started], Date.now()), [blocks[0].join(''), blocks[1].join('')]);
 }
 
 function shapeOf({ transcript }: RunState): TaskShape {
@@ -78,7 +79,7 @@ function shapeOf({ transcript }: RunState): TaskShape {
 const stepData = { purpose: 'reply', model, replyBudget: null } as const;
 
 function delta(block: number, text: string): EventDraft {
-  return { type: 'text-delta', ...place, block, data: text };
+  return { type: 'text-delta', step: 1, attempt: 1, block, data: text };
 }
 
 function endOfTurn(state: RunState, [first, second]: readonly [string, string]): readonly EventDraft[] {

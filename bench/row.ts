@@ -5,7 +5,8 @@ export interface Row {
   readonly reins: string;
   readonly ratio: string;
   readonly target: string;
-  readonly met: boolean;
+  /** Null: there is no target. */
+  readonly met: boolean | null;
 }
 
 export interface BenchOptions {

@@ -67,7 +67,8 @@ export interface Served {
 }
 
 /** The server's end: answers orders until it is told to stop. */
-export function obey({ port, arrivals, marks, close }: Served): void {
+export function obey(served: Served): void {
+  const { port, arrivals, marks } = served;
   const answer = (value: Answer) => void process.send?.(value);
   let profile: Promise<{ stop(): Promise<void> }> | null = null;
   const closeGate = async () => {
@@ -81,7 +82,7 @@ export function obey({ port, arrivals, marks, close }: Served): void {
     else if (order === 'close') void closeGate();
     else if (order === 'stop')
       void closeGate()
-        .then(close)
+        .then(() => served.close())
         .finally(() => process.exit());
     else profile = startProfile(order.openAndProfileTo).finally(() => arrivals.open());
   });

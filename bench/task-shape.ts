@@ -15,14 +15,15 @@ export type TaskShape =
   /** One event, then nothing until the server stops. */
   | { readonly kind: 'hold' };
 
-export const burst = (events: number, perTick: number): TaskShape => ({
-  kind: 'steady',
-  events,
-  everyMs: 5,
-  perTick,
-  phase: 0,
-  stamped: false,
-});
+/** So many events at once in each window of 5 ms. */
+export function burst(events: number, perTick: number): TaskShape {
+  return { kind: 'steady', events, everyMs: 5, perTick, phase: 0, stamped: false };
+}
+
+/** One event each 20 ms, as a fast model writes them. */
+export function paced(events: number, phase: number): TaskShape {
+  return { kind: 'steady', events, everyMs: 20, perTick: 1, phase, stamped: true };
+}
 
 export function parseTaskShape(text: string): TaskShape {
   const shape: TaskShape = JSON.parse(text);

@@ -11,6 +11,8 @@ mkdirSync(folder, { recursive: true });
 chmodSync(`${root}bin/reins.js`, 0o755);
 if (process.platform === 'win32') {
   writeFileSync(`${folder}/reins.cmd`, '@node "%~dp0..\\..\\bin\\reins.js" %*\r\n');
+  // What a POSIX shell has built in: `npm start` uses it, so that a signal to npm reaches the server itself.
+  writeFileSync(`${folder}/exec.cmd`, '@%*\r\n');
 } else {
   rmSync(`${folder}/reins`, { force: true });
   symlinkSync('../../bin/reins.js', `${folder}/reins`);

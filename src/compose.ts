@@ -1,7 +1,7 @@
 // The only file that knows every folder: it puts the parts together, in the order in which they depend on each other.
 
 import { createBackgroundRuns } from './tasks/background-runs.ts';
-import { createCatalogue, type Catalogue } from './engine/models/catalogue.ts';
+import { createCatalogue, type Catalogue, type ProviderListing } from './engine/models/catalogue.ts';
 import { createDemoModel } from './engine/models/demo-model.ts';
 import { createFrameFeeds } from './tasks/frame-feeds.ts';
 import { createHttpServer } from './http/server.ts';
@@ -22,7 +22,7 @@ import { repeat, type Repeated } from './tasks/repeat.ts';
 import { packageVersion } from './version.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
 import { stderrLogger, systemClock, systemRandom } from './system.ts';
-import { ConfigurationError } from './core/errors.ts';
+import { ConfigurationError, StorageError } from './core/errors.ts';
 import type { Clock } from './core/clock.ts';
 import type { Config } from './config.ts';
 import type { HarnessAdapter, HarnessStatus } from './harnesses/harness.ts';
@@ -42,28 +42,29 @@ export interface Parts {
 }
 
 export interface Server {
-  /** Takes over what an earlier process left, then answers requests. */
-  listen(): Promise<{ readonly url: string }>;
+  /**
+   * Takes over what an earlier process left, then answers requests. `firstKey` is made at the first start that gets this
+   * far, to be shown once; null when there is a key already.
+   */
+  listen(): Promise<{ readonly url: string; readonly firstKey: string | null }>;
   /** Takes no new work, leaves running tasks to the next start, ends streams in order. Idempotent. */
   close(): Promise<void>;
-  /** The key made at the first start, to be shown once; null when there is one already. */
-  readonly firstKey: string | null;
 }
 
-/** @throws ConfigurationError  A setting that cannot work, or a data folder in use. */
+/** @throws ConfigurationError  A setting that cannot work, or a data folder in use or broken. */
 export async function createServer(config: Config, parts: Parts = {}): Promise<Server> {
   const { logger = stderrLogger, clock = systemClock, adapters = [] } = parts;
   const { host, port, dataDir, publicUrl, apiKey } = config.server;
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(openDataFolder(dataDir));
-  const store = stack.use(openSqlite(folder.databasePath));
+  const store = stack.use(openStore(folder));
   const catalogue = stack.use(openCatalogue(config, clock));
+  warnOfDefaultModel(config, catalogue, logger);
   const { template } = config.agent;
   const workspaces = createWorkspaces({ dataDir, ...(template === null ? {} : { template }) });
   const services = createServices({ config, store, workspaces, logger, clock, catalogue, adapters });
   stack.defer(() => services.log.close());
   for (const base of services.harnesses.bases) await ensureHarness(services, base);
-  const firstKey = apiKey === null ? await ensureKey(services, folder) : null;
   const operatorKey = apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record;
   const http = createHttpServer({
     services,
@@ -78,12 +79,11 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   let closing: Promise<void> | null = null;
   const upkeep: Repeated[] = [];
   return {
-    firstKey,
     async listen() {
       await recoverRuns(services);
       const url = await http.listen(host, port);
       upkeep.push(...startUpkeep(services));
-      return { url };
+      return { url, firstKey: apiKey === null ? await ensureKey(services, folder) : null };
     },
     close() {
       closing ??= (async () => {
@@ -95,6 +95,18 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
       return closing;
     },
   };
+}
+
+function openStore({ databasePath }: DataFolder): Store {
+  try {
+    return openSqlite(databasePath);
+  } catch (cause) {
+    if (!(cause instanceof StorageError)) throw cause;
+    const reason = cause.cause instanceof Error ? cause.cause.message : cause.message;
+    throw new ConfigurationError(`The database ${databasePath} cannot be used: ${reason.replace(/\.$/, '')}.`, {
+      cause,
+    });
+  }
 }
 
 /** The parts of a process without a server: a log in memory, and the caller's folder as every session's workspace. */
@@ -134,6 +146,7 @@ export function composeLocal(config: Config, { cwd, base, logger = silentLogger 
 export interface DoctorReport {
   readonly node: string;
   readonly dataDir: string;
+  readonly providers: readonly ProviderListing[];
   readonly harnesses: readonly { readonly base: string; readonly label: string; readonly status: HarnessStatus }[];
 }
 
@@ -147,7 +160,7 @@ export async function inspect(config: Config): Promise<DoctorReport> {
       return adapter === undefined ? [] : [adapter.probe().then((status) => ({ base, label: adapter.label, status }))];
     }),
   );
-  return { node: process.version, dataDir: config.server.dataDir, harnesses };
+  return { node: process.version, dataDir: config.server.dataDir, providers: catalogue.providers(), harnesses };
 }
 
 function openCatalogue({ models, demo }: Config, clock: Clock): Catalogue {
@@ -158,6 +171,12 @@ function openCatalogue({ models, demo }: Config, clock: Clock): Catalogue {
     demo: createDemoModel({ clock, speed: demo.speed }),
     ...(models.default === null ? {} : { defaultModel: models.default }),
   });
+}
+
+/** Its credential may come later; the server is of use until then. */
+function warnOfDefaultModel({ models }: Config, catalogue: Catalogue, logger: Logger): void {
+  const choice = catalogue.choose(models.default);
+  if (!choice.available) logger.warn('The default model cannot be served.', { model: choice.id, why: choice.why });
 }
 
 /** An entry of the settings: what it does not say is unknown. */

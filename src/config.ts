@@ -16,6 +16,7 @@ import type { ProviderName, ProviderSettings } from './engine/models/provider-na
 const text = z.string().min(1);
 const webAddress = z.url({ protocol: /^https?$/ });
 const count = z.int().min(1);
+const portRange = 'a port is a whole number from 0 to 65535';
 
 const catalogueEntry = z.strictObject({
   id: text,
@@ -30,7 +31,7 @@ const groups = {
   server: z.strictObject({
     host: text.default('127.0.0.1'),
     /** 0: any free port. */
-    port: z.int().min(0).max(65_535).default(4242),
+    port: z.int(portRange).min(0, portRange).max(65_535, portRange).default(4242),
     /** Base of the links in answers; null = the bind address. */
     publicUrl: webAddress
       .transform((url) => url.replace(/\/+$/, ''))

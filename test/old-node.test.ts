@@ -29,9 +29,32 @@ test.skipIf(old === null)(title('without any usable Node it says so in one sente
   cpSync(join(root, 'package.json'), join(dirname(lone), 'package.json'));
   const run = () => execFileSync(old ?? '', [join(lone, 'reins.js')], { stdio: 'pipe', encoding: 'utf8' });
   expect(run).toThrow(
-    expect.objectContaining({ status: 2, stderr: expect.stringMatching(/^reins needs Node 24 [^\n]*\n$/) }),
+    expect.objectContaining({ status: 2, stderr: expect.stringMatching(/^reins: Node 24 [^\n]*\n$/) }),
   );
 });
+
+test('in a clone without its packages the one sentence says what to run', async () => {
+  const clone = temporaryFolder();
+  for (const part of ['bin', 'package.json', 'src/cli/main.ts'])
+    cpSync(join(root, part), join(clone, part), { recursive: true });
+  const run = (node: string) => () =>
+    execFileSync(node, [join(clone, 'bin/reins.js')], { stdio: 'pipe', encoding: 'utf8' });
+  for (const node of [process.execPath, old ?? process.execPath])
+    expect(run(node)).toThrow(
+      expect.objectContaining({ status: 2, stderr: expect.stringMatching(/^reins: [^\n]*npm ci[^\n]*\n$/) }),
+    );
+});
+
+test.skipIf(old === null)(
+  title('a server never outlives the command that started it, killed by force included'),
+  async () => {
+    const server = startReins(['serve', '--port', '0', '--data', temporaryFolder()], { node: old ?? '' });
+    await server.saw('reins listening on http://');
+    server.child.kill('SIGKILL');
+    // Its output closes only when the server has ended, too.
+    expect(await server.ended).toMatchObject({ signal: 'SIGKILL', stderr: expect.stringContaining('stopping') });
+  },
+);
 
 test.skipIf(old === null)(
   title('a stop signal to the older Node reaches the server once, which drains and ends with 0'),

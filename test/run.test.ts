@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { reins, startReins, temporaryFolder } from './reins-process.ts';
 
 const full = { REINS_DEMO_SPEED: 'full' };
@@ -44,8 +45,31 @@ test('the first Ctrl-C cancels, says so, and the exit code is 130', async () => 
   expect(await run.ended).toMatchObject({ code: 130, stderr: expect.stringContaining('Cancelling') });
 });
 
-test('a model that is not there fails with one sentence and no stack', async () => {
+test('a reader that leaves cancels the task: nobody would see the rest', async () => {
+  const run = startReins(['run', 'Count slowly to 500', '--model', 'demo', '--cwd', temporaryFolder()]);
+  await run.saw('1');
+  run.child.stdout?.destroy();
+  expect(await run.ended).toMatchObject({ code: 130, stderr: expect.stringContaining('Nobody reads') });
+});
+
+test('a model that is not there is wrong use: one sentence that says where to look', async () => {
   const { code, stderr } = await reins(['run', 'x', '--model', 'no-such-model', '--cwd', temporaryFolder()]);
-  expect([1, 2]).toContain(code);
-  expect(stderr).not.toMatch(/^\s+at /m);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^reins: [^\n]*'no-such-model'[^\n]*reins doctor[^\n]*\n$/);
+});
+
+test('a failing model: the person at the terminal reads who failed and how, and no key', async () => {
+  const server = createServer((_, response) =>
+    response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"message":"not with key-1234"}}'),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const base = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/v1`;
+  const { code, stderr } = await reins(['run', 'x', '--model', 'openai-compatible/m', '--cwd', temporaryFolder()], {
+    env: { OPENAI_COMPATIBLE_BASE_URL: base, OPENAI_COMPATIBLE_API_KEY: 'key-1234' },
+  });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^A model call failed \(openai-compatible, openai-compatible\/m, status 401\): /m);
+  expect(stderr).not.toMatch(/key-1234|^\s+at /m);
 });

@@ -1,4 +1,6 @@
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { reins, startReins, temporaryFolder } from './reins-process.ts';
 
@@ -22,13 +24,70 @@ test('serve says where it listens when requests are answered, and shows a key th
   expect(await second.ended).toMatchObject({ code: 0, stdout: expect.not.stringContaining('rk_') });
 });
 
-test('a port that is in use is said in one sentence, and the exit code is 1', async () => {
+test('a port that is in use is said in one sentence, exit code 1; the key is kept for the first start that listens', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void other.close());
   const address = other.address();
   const port = String(typeof address === 'object' ? address?.port : address);
-  const { code, stdout, stderr } = await reins(['serve', '--port', port, '--data', temporaryFolder()]);
+  const data = temporaryFolder();
+  const { code, stdout, stderr } = await reins(['serve', '--port', port, '--data', data]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^reins: 127\.0\.0\.1:\d+ is in use[^\n]*--port\.\n$/);
+
+  const next = startReins(['serve', '--port', '0', '--data', data]);
+  expect(await next.saw('curl')).toContain('rk_');
+});
+
+test('a second server on a data folder is refused with the process that holds it', async () => {
+  const data = temporaryFolder();
+  const first = startReins(['serve', '--port', '0', '--data', data]);
+  await first.saw('reins listening on');
+  const second = await reins(['serve', '--port', '0', '--data', data]);
+  expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining(`(process ${first.child.pid})`) });
+  // What kill -9 leaves behind holds nobody up.
+  first.child.kill('SIGKILL');
+  await first.ended;
+  const third = startReins(['serve', '--port', '0', '--data', data]);
+  await third.saw('reins listening on');
+  expect(readFileSync(join(data, 'server.pid'), 'utf8')).toBe(`${third.child.pid}\n`);
+});
+
+test('all that a server writes is private, also in a folder that others may read', async () => {
+  const data = temporaryFolder();
+  chmodSync(data, 0o755);
+  const server = startReins(['serve', '--port', '0', '--data', data]);
+  await server.saw('reins listening on');
+  for (const name of ['reins.db', 'reins.db-wal', 'reins.db-shm', 'server.lock', 'server.pid', 'key', 'workspaces'])
+    expect([name, statSync(join(data, name)).mode & 0o077]).toEqual([name, 0]);
+});
+
+test.each<[string, (data: string) => void, RegExp]>([
+  [
+    'a broken database',
+    (data) => writeFileSync(join(data, 'reins.db'), 'x'.repeat(5000)),
+    /reins\.db cannot be used: file is not/,
+  ],
+  [
+    'a database that cannot be opened',
+    (data) => mkdirSync(join(data, 'reins.db')),
+    /reins\.db cannot be written: EISDIR/,
+  ],
+  [
+    'a lock that cannot be opened',
+    (data) => mkdirSync(join(data, 'server.lock')),
+    /server\.lock cannot be written: EISDIR/,
+  ],
+  [
+    'a default model that nobody knows',
+    (data) => writeFileSync(join(data, 'config.json'), '{"models":{"default":"gtp"}}'),
+    /models\.default/,
+  ],
+])('the start is refused in one sentence: %s', async (_, prepare, sentence) => {
+  const data = temporaryFolder();
+  prepare(data);
+  const { code, stdout, stderr } = await reins(['serve', '--port', '0', '--data', data]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(sentence);
+  expect(stderr).not.toMatch(/Another server|^\s+at /m);
 });

@@ -4,8 +4,8 @@ import { parseVerbArgs, type Verb } from './verb.ts';
 
 const usage = `Usage: reins doctor [--json] [--data DIR] [--config FILE]
 
-Tells which harnesses are installed, which models answer and why others do not, the Node in use and the data folder.
-No model is called.
+Tells which providers of models have what they need, which harnesses are installed, which models they can ask for and why not
+others, the Node in use and the data folder. No call is made: that a key is set is all that is checked, not that it is right.
 `;
 
 const options = { json: { type: 'boolean' }, data: { type: 'string' }, config: { type: 'string' } } as const;
@@ -26,9 +26,21 @@ export function describeReport(report: DoctorReport): string {
   return [
     `Node         ${report.node}`,
     `Data folder  ${report.dataDir}`,
+    '',
+    'Providers (no call is made: whether a key is right shows when a model is used)',
+    ...describeProviders(report.providers),
     ...report.harnesses.flatMap((harness) => ['', ...describeHarness(harness)]),
     '',
   ].join('\n');
+}
+
+function describeProviders(providers: DoctorReport['providers']): readonly string[] {
+  const width = Math.max(0, ...providers.map(({ provider }) => provider.length));
+  return providers.map(({ provider, configured, hint }) =>
+    configured
+      ? `  + ${provider.padEnd(width)}  configured; any of its models: --model ${provider}/NAME`
+      : `  - ${provider.padEnd(width)}  set ${hint}`,
+  );
 }
 
 function describeHarness({ base, label, status }: DoctorReport['harnesses'][number]): readonly string[] {

@@ -26,7 +26,7 @@ const verbs: ReadonlyMap<string, VerbEntry> = new Map([
 /** Does what the words after `reins` say, then ends the process with the exit code of it. */
 export async function main(args: readonly string[]): Promise<void> {
   const terminal: Terminal = { out: createOutput(process.stdout), err: createOutput(process.stderr) };
-  const code = await perform(args, terminal).catch((cause: unknown) => explain(cause, terminal));
+  const code = await perform(args, terminal).catch((cause: unknown) => explain(cause, args, terminal));
   await terminal.out.flush();
   const { failure } = terminal.out;
   if (failure !== null) terminal.err.write(`reins: the output could not be written: ${failure.message}\n`);
@@ -36,6 +36,7 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 async function perform([word, ...rest]: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  if (word === 'help' && rest[0] !== undefined) return perform([rest[0], '--help'], terminal);
   if (word === undefined || word === '--help' || word === '-h' || word === 'help') {
     const wanted = word !== undefined;
     (wanted ? terminal.out : terminal.err).write(overview());
@@ -62,8 +63,9 @@ function asksForHelp(args: readonly string[]): boolean {
   return options.includes('--help') || options.includes('-h');
 }
 
-function explain(cause: unknown, { err }: Terminal): ExitCode {
-  if (cause instanceof UsageError) err.write(`reins: ${cause.message}\nSee: reins --help\n`);
+function explain(cause: unknown, [word = '']: readonly string[], { err }: Terminal): ExitCode {
+  const verb = verbs.has(word) ? `${word} ` : '';
+  if (cause instanceof UsageError) err.write(`reins: ${cause.message}\nSee: reins ${verb}--help\n`);
   else if (cause instanceof ReinsError) err.write(`reins: ${cause.message}\n`);
   else err.write(`reins: unforeseen: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}\n`);
   return cause instanceof UsageError || cause instanceof ConfigurationError ? 2 : 1;

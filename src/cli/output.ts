@@ -6,19 +6,21 @@ export interface Output {
   flush(): Promise<void>;
   /** What went wrong with the output itself, apart from a reader that left. */
   readonly failure: Error | null;
+  /** Aborts when the reader has left, as far as writing shows it. */
+  readonly left: AbortSignal;
 }
 
-/**
- * A reader that leaves (`reins run … | head`) ends the output and nothing else: the work goes on, and the exit code still
- * tells how it ended.
- */
+/** A reader that leaves (`reins run … | head`) ends the output and nothing else; what else it means, each verb decides. */
 export function createOutput(stream: NodeJS.WriteStream): Output {
   let state: 'open' | 'left' | Error = 'open';
+  const reader = new AbortController();
   stream.on('error', (error: NodeJS.ErrnoException) => {
     state = error.code === 'EPIPE' ? 'left' : error;
+    if (state === 'left') reader.abort();
   });
   return {
     isTerminal: stream.isTTY,
+    left: reader.signal,
     write(text) {
       if (state === 'open') stream.write(text);
     },

@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { loadConfig } from '../config.ts';
+import { loadConfig, type Config } from '../config.ts';
+import { ConfigurationError, ModelUnavailableError } from '../core/errors.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import { createTextView } from '../views/text-view.ts';
+import { createFailureNotes } from './failure-notes.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { publicEvent } from './public-event.ts';
 import { readPrompt } from './read-prompt.ts';
@@ -13,7 +15,8 @@ import { parseVerbArgs, UsageError, type Terminal, type Verb } from './verb.ts';
 const usage = `Usage: reins run "PROMPT" [--harness B] [--model M] [--cwd DIR] [--json]
        … | reins run -
 
-Does one task in a folder and shows it live; no server is needed. Ctrl-C cancels the task, a second one ends it at once.
+Does one task in a folder and shows it live; no server is needed, and nothing is kept but what it wrote in the folder.
+Ctrl-C cancels the task, a second one ends it at once. A reader of stdout that leaves (… | head) cancels it, too.
 
   --harness B    the runtime that does it (setting harnesses.preferred, native)
   --model M      its model; demo needs no key
@@ -42,14 +45,20 @@ export const run: Verb = {
     const config = loadConfig({ flags: { data: values.data, config: values.config, host: '127.0.0.1' } });
     const prompt = await readPrompt(words[0], process.stdin);
     const show = values.json === true ? jsonLines(terminal) : liveText(terminal);
-    const signal = listenForStop();
-    signal.addEventListener('abort', () => show.note('Cancelling; a second signal ends it at once.'), { once: true });
+    const [stop, { left }] = [listenForStop(), terminal.out];
+    stop.addEventListener('abort', () => show.note('Cancelling; a second signal ends it at once.'), { once: true });
+    left.addEventListener('abort', () => show.note('Nobody reads the output any more; cancelling.'), { once: true });
     const { createAgent } = await import('../agent.ts');
     const { harness, model } = values;
     const named = { ...(harness === undefined ? {} : { harness }), ...(model === undefined ? {} : { model }) };
-    await using agent = createAgent({ config, cwd, ...named });
-    const stream = agent.runStream(prompt, { signal });
-    for await (const event of stream) show.event(event);
+    const logger = createFailureNotes({ note: show.note, secrets: secretsOf(config) });
+    await using agent = createAgent({ config, cwd, logger, ...named });
+    const stream = agent.runStream(prompt, { signal: AbortSignal.any([stop, left]) });
+    try {
+      for await (const event of stream) show.event(event);
+    } catch (cause) {
+      throw cause instanceof ModelUnavailableError ? namedWrongly(cause) : cause;
+    }
     show.end();
     return exitCodeOf(await stream.result());
   },
@@ -82,6 +91,13 @@ function liveText(terminal: Terminal): Display {
     end: writer.end,
   };
 }
+
+const secretsOf = ({ models }: Config): readonly string[] =>
+  Object.values(models.credentials).flatMap(({ apiKey }) => apiKey ?? []);
+
+/** For a person a model that is not there is wrong use, as a harness is that is not there. */
+const namedWrongly = (cause: ModelUnavailableError) =>
+  new ConfigurationError(`${cause.message} Run reins doctor to see the list.`, { cause });
 
 function existingFolder(path: string): string {
   const folder = resolve(path);

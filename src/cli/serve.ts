@@ -6,7 +6,8 @@ import { parseVerbArgs, type Verb } from './verb.ts';
 
 const usage = `Usage: reins serve [--host H] [--port P] [--data DIR] [--config FILE]
 
-Serves the protocol until a stop signal; running tasks are kept and go on at the next start. A second signal ends it at once.
+Serves the protocol until a stop signal (Ctrl-C, or kill of the process named in server.pid in the data folder); running
+tasks are kept and go on at the next start. A second signal ends it at once.
 
   --host H       address to listen on (REINS_HOST, 127.0.0.1); beyond loopback only with REINS_API_KEY
   --port P       port, 0 for any free one (REINS_PORT, 4242)
@@ -30,12 +31,11 @@ export const serve: Verb = {
     const { createServer } = await import('../compose.ts');
     const server = await createServer(config);
     try {
-      const { url } = await server.listen().catch((cause: unknown) => {
+      const { url, firstKey } = await server.listen().catch((cause: unknown) => {
         throw cannotListen(cause, config.server);
       });
       out.write(`reins listening on ${url}\n`);
-      if (server.firstKey !== null)
-        out.write(introduceKey({ key: server.firstKey, url, dataDir: config.server.dataDir }));
+      if (firstKey !== null) out.write(introduceKey({ key: firstKey, url, dataDir: config.server.dataDir }));
       await aborted(stop);
       err.write('reins: stopping; a second signal ends it at once.\n');
     } finally {
@@ -70,7 +70,7 @@ This is the first start, so a key was made. It is shown only now; a copy for thi
 Try it:
 
   curl -N ${o.url}/v1/responses -H 'Authorization: Bearer ${o.key}' \\
-    -H 'Content-Type: application/json' -d '{"input":"Say hello","stream":true}'
+    -H 'Content-Type: application/json' -d '{"input":"Count slowly from 1 to 20","stream":true}'
 
 `;
 }

@@ -18,6 +18,7 @@ function shown(isTerminal: boolean): string {
     write,
     flush: async () => {},
     failure: null,
+    left: new AbortController().signal,
   });
   const writer = createPieceWriter({ out: output((text) => (stdout += text)), err: output(() => {}) });
   pieces.forEach(writer.write);

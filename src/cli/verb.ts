@@ -40,7 +40,15 @@ function parseOrRefuse<T>(parse: () => T): T {
   try {
     return parse();
   } catch (cause) {
-    if (cause instanceof TypeError && 'code' in cause) throw new UsageError(cause.message, { cause });
+    if (cause instanceof TypeError && 'code' in cause) throw new UsageError(inOneSentence(cause.message), { cause });
     throw cause;
   }
+}
+
+/** Node's own words go on with advice about positional arguments, which no verb of Reins takes in such a place. */
+function inOneSentence(message: string): string {
+  const dash = /^Option '([^']+)' argument is ambiguous/.exec(message)?.[1];
+  if (dash !== undefined) return `${dash} needs a value; one that begins with a dash is written ${dash}=-….`;
+  const unknown = /^Unknown option '([^']+)'/.exec(message)?.[1];
+  return unknown === undefined ? message : `there is no option '${unknown}' here.`;
 }

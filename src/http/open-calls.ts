@@ -10,18 +10,21 @@ export interface OpenCalls {
   readonly size: number;
 }
 
+// Without a reason each abort would make an error, stack and all; nobody looks at it.
+const over = new Error('The call is over.');
+
 export function createOpenCalls(): OpenCalls {
   const open = new Map<AbortController, Promise<void>>();
   let closing = false;
   return {
     signalOf(response) {
       const controller = new AbortController();
-      if (closing || response.closed) controller.abort();
+      if (closing || response.closed) controller.abort(over);
       if (response.closed) return controller.signal;
       const closed = new Promise<void>((resolve) => {
         response.once('close', () => {
           open.delete(controller);
-          controller.abort();
+          controller.abort(over);
           resolve();
         });
       });
@@ -30,7 +33,7 @@ export function createOpenCalls(): OpenCalls {
     },
     async close() {
       closing = true;
-      for (const controller of open.keys()) controller.abort();
+      for (const controller of open.keys()) controller.abort(over);
       await Promise.all(open.values());
     },
     get closing() {

@@ -120,7 +120,7 @@ describe('the SSE writer', () => {
     });
     const socket = await open(port);
     socket.pause();
-    await until(() => responses[0]?.writableNeedDrain === true);
+    await until(() => responses[0]?.socket?.writableNeedDrain === true);
     await blocked(() => asked);
     const before = asked;
     await clock.advance(59_000);
@@ -138,7 +138,7 @@ describe('the SSE writer', () => {
     for (let round = 0; round < 100; round++) {
       const socket = await open(port);
       socket.pause();
-      await until(() => responses[round]?.writableNeedDrain === true);
+      await until(() => responses[round]?.socket?.writableNeedDrain === true);
       socket.destroy();
     }
     await until(() => ended.length === 100);

@@ -73,8 +73,19 @@ const sliceBytes = 64 * 1024;
 /** What to wait for before the next batch; undefined for nothing, as nearly always. */
 function writeBatch(response: ServerResponse, text: string, options: SseWriterOptions): Promise<void> | undefined {
   if (text.length > sliceBytes) return writeSlices(response, Buffer.from(text), options);
-  if (response.destroyed || response.write(text)) return undefined;
+  if (response.destroyed || writeChunk(response, text)) return undefined;
   return accepted(response, 'drain', options);
+}
+
+/**
+ * Writes a text as one chunk of the body, whole. Node makes three pieces of a chunk (size, data, end) and one vectored write
+ * of them, with a tick of its own in between; as one string to the socket it costs a quarter less. The answer's end is still
+ * Node's. A peer without chunks (HTTP/1.0), or one whose earlier answer is still under way, is written to as usual.
+ */
+function writeChunk(response: ServerResponse, text: string): boolean {
+  const { socket } = response;
+  if (socket === null || !response.chunkedEncoding) return response.write(text);
+  return socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
 }
 
 async function writeSlices(response: ServerResponse, bytes: Buffer, options: SseWriterOptions): Promise<void> {
@@ -94,13 +105,17 @@ async function endStream(response: ServerResponse, options: SseWriterOptions): P
 function accepted(response: ServerResponse, event: 'drain' | 'close', options: SseWriterOptions): Promise<void> {
   return new Promise((resolve) => {
     if (response.closed) return resolve();
+    const { socket } = response;
     const cancel = options.clock.timer(readerTimeoutMs, () => response.destroy());
     const done = () => {
       cancel();
+      socket?.off('drain', done);
       response.off(event, done).off('close', done);
       resolve();
     };
     response.on(event, done);
+    // Node tells an answer of a drain only if the answer itself wrote last.
+    if (event === 'drain') socket?.on('drain', done);
     if (event !== 'close') response.on('close', done);
   });
 }
@@ -108,7 +123,7 @@ function accepted(response: ServerResponse, event: 'drain' | 'close', options: S
 function startKeepAlive(response: ServerResponse, { clock }: SseWriterOptions): () => void {
   const arm = () =>
     clock.timer(keepAliveMs, () => {
-      if (!response.destroyed && !response.writableNeedDrain) response.write(keepAlive);
+      if (!response.destroyed && response.socket?.writableNeedDrain !== true) writeChunk(response, keepAlive);
       cancel = arm();
     });
   let cancel = arm();

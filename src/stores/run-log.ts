@@ -29,7 +29,7 @@ export interface RunLog {
   /** Stores what starts a task and publishes its events at once. */
   admit(admission: Admission): Promise<AdmitResult>;
   /** The write side of a run that this process owns. One writer a run: a new one fences the one before it. */
-  writer(run: WrittenRun): RunWriter;
+  writer(run: WrittenRun, onStored?: (events: readonly RunEvent[]) => void): RunWriter;
   /**
    * Events after the cursor in order, each batch what is there now; then waits for more. Ends after the final
    * `run-result`, when the signal aborts, when its consumer leaves, on `close`, and for a run that does not exist. Over a
@@ -88,11 +88,14 @@ export function createRunLog(options: RunLogOptions): RunLog {
       if (result.outcome === 'admitted') publish(admission.runId, result.events, 0);
       return result;
     },
-    writer(run) {
+    writer(run, onStored) {
       if (state !== 'open') throw new RuntimeStateError('The run log is closed.');
       const { runId } = run;
       const queue = new WriteQueue(run, {
-        onStored: (events, bytes) => publish(runId, events, bytes),
+        onStored(events, bytes) {
+          onStored?.(events);
+          publish(runId, events, bytes);
+        },
         onFailed: (error) => logger.error('A run can no longer be written here.', { runId }, error),
       });
       channels.attach(queue);

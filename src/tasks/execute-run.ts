@@ -28,10 +28,11 @@ export interface Execution {
 }
 
 export async function executeRun(services: Services, { run, signal, recovering }: Execution): Promise<void> {
-  const { state, view, damage } = await foldLog(services, run);
+  const folded = await foldLog(services, run);
+  const { state, damage } = folded;
   if (state.result !== null) return;
   const leg = recovering ? state.leg + 1 : state.leg;
-  const recorder = createRunRecorder(services, run, { view, leg });
+  const recorder = createRunRecorder(services, run, { ...folded, leg });
   const { maxSeconds } = state.limits;
   const dueAtMs = maxSeconds === null ? null : state.startedAtMs + maxSeconds * 1000;
   using deadline = startDeadline(services.clock, { signal, dueAtMs });
@@ -52,9 +53,10 @@ export async function executeRun(services: Services, { run, signal, recovering }
 
 /** Ends a run that no harness works on, by the closing rule and nothing else. */
 export async function endRun(services: Services, run: RunRecord, ending: Ending): Promise<void> {
-  const { state, view } = await foldLog(services, run);
+  const folded = await foldLog(services, run);
+  const { state } = folded;
   if (state.result !== null) return;
-  const recorder = createRunRecorder(services, run, { view, leg: state.leg + 1 });
+  const recorder = createRunRecorder(services, run, { ...folded, leg: state.leg + 1 });
   try {
     await recorder.write([recoveryLeg(state)]);
     await recorder.end(ending);

@@ -1,4 +1,4 @@
-import { createUhpView, type UhpView } from '../views/uhp-view.ts';
+import { createUhpFrames, type UhpFrames } from '../views/uhp-frames.ts';
 import { evolve, initialRunState, type RunState } from '../core/run-state.ts';
 import { StorageError } from '../core/errors.ts';
 import type { RunRecord } from '../stores/store.ts';
@@ -6,8 +6,8 @@ import type { Services } from './services.ts';
 
 export interface FoldedLog {
   readonly state: RunState;
-  /** The response so far. Not shared: whoever folded it may go on with it. */
-  readonly view: UhpView;
+  /** Response and stream so far, in the form that the task was asked for. Whoever folded it may go on with it. */
+  readonly frames: UhpFrames;
   /** Why the log cannot be read to its end; what stands before the damage is folded (E-804). */
   readonly damage: StorageError | null;
 }
@@ -18,17 +18,19 @@ export async function foldLog(
   { runId, sessionId }: Pick<RunRecord, 'runId' | 'sessionId'>,
 ): Promise<FoldedLog> {
   let state = initialRunState(runId, sessionId);
-  const view = createUhpView({ runId, sessionId, reinsEvents: false, emit: false });
+  let frames: UhpFrames | null = null;
+  const open = () =>
+    createUhpFrames({ runId, sessionId, reinsEvents: state.task?.reinsEvents ?? false, encode: false });
   try {
-    for await (const events of log.readAll(runId))
-      for (const event of events) {
-        state = evolve(state, event);
-        view.push(event);
-      }
+    for await (const events of log.readAll(runId)) {
+      for (const event of events) state = evolve(state, event);
+      frames ??= open();
+      frames.push(events);
+    }
   } catch (cause) {
     const damage =
       cause instanceof StorageError ? cause : new StorageError('The log of a run cannot be read.', { cause });
-    return { state, view, damage };
+    return { state, frames: frames ?? open(), damage };
   }
-  return { state, view, damage: null };
+  return { state, frames: frames ?? open(), damage: null };
 }

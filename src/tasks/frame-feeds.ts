@@ -1,22 +1,18 @@
-// Encoded frames of a running task, folded and encoded once for all its readers (DESIGN 1).
+// Encoded frames of tasks for their readers.
 //
-// F1. A reader is a cursor: the feed holds a bounded number of recent frames and knows no reader's position.
-// F2. The feed moves only when a reader at its tip asks: nobody reading means nothing folded. Its one step is shared.
-// F3. A reader behind the held frames gets a feed of its own, from the start of the log, until it has caught up. Both give
-//     the same bytes, as both are the same fold of the same log (E-003).
-// F4. What one step gave is kept as one text: the usual reader wants just that, and a frame by itself takes ten times the
-//     memory. A cursor inside such a text, of a reader that comes back, cuts it (`framesFrom`).
+// F1. The host of a running task folds each event once, when it is stored, for the response and for the frames alike; what
+//     it encodes is shared by all readers. Nothing is encoded while nobody reads.
+// F2. A reader is a cursor. A live feed holds a bounded number of recent frames and knows no reader's position.
+// F3. A reader that is not within the held frames, of another form of the stream, or of a task that no host here works on,
+//     folds the log for itself, until a live feed holds what it needs. Both give the same bytes: the same fold of the same
+//     log (E-003).
+// F4. All who wait at the tip hold one promise: promises and listeners of their own would cost as much as the frames.
 
-import { createUhpFrames, framesFrom, type UhpFrames } from '../views/uhp-frames.ts';
+import { createUhpFrames, framesFrom, type FrameBatch } from '../views/uhp-frames.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
-import type { RunEvent } from '../core/run-event.ts';
 import type { RunLog } from '../stores/run-log.ts';
 
-/** All frames that were there, as one text to write. */
-export interface FrameBatch {
-  readonly text: string;
-  readonly terminal: boolean;
-}
+export type { FrameBatch } from '../views/uhp-frames.ts';
 
 export interface FrameSource {
   readonly runId: RunId;
@@ -24,7 +20,18 @@ export interface FrameSource {
   readonly reinsEvents: boolean;
 }
 
+/** The host's end of a live feed. */
+export interface LiveFrames {
+  /** Whether anybody reads: else nothing need be encoded. */
+  readonly wanted: boolean;
+  /** Frames that are stored; null = none were made of what was. */
+  push(frames: FrameBatch | null): void;
+  /** The host works on the task no more; readers go on from the log. */
+  close(): void;
+}
+
 export interface FrameFeeds {
+  open(source: FrameSource): LiveFrames;
   /**
    * Frames with a number above `after`, all that are there in each batch; ends after the terminal one, or when `signal`
    * aborts. An observer: leaving never stops the task.
@@ -33,96 +40,66 @@ export interface FrameFeeds {
     source: FrameSource,
     options: { readonly after: number; readonly signal: AbortSignal },
   ): AsyncIterable<FrameBatch>;
-  /** Feeds that are held now: none without readers. */
-  readonly size: number;
 }
 
 /** Frames a feed holds for readers that are a little behind: some 20 kB, as there may be thousands of feeds. */
 const heldFrames = 64;
 
-/** The frames `first` to `last`, as one step of a feed gave them. */
-interface Held extends FrameBatch {
-  readonly first: number;
-  readonly last: number;
-}
-
 interface Feed {
   readers: number;
   /** In order and without holes; the newest is always among them. */
-  readonly held: Held[];
-  readonly events: AsyncIterator<readonly RunEvent[]>;
-  readonly fold: UhpFrames;
-  readonly stop: AbortController;
-  /** The step under way, shared by all who wait at the tip. */
-  step: Promise<void> | null;
-  ended: boolean;
-  /** Why the log could not be read: thrown to every reader. */
-  failure: { readonly cause: unknown } | null;
+  held: FrameBatch[];
+  closed: boolean;
+  /** Resolves when there may be more, or a reader goes; then another takes its place. */
+  change: PromiseWithResolvers<void>;
 }
 
 export function createFrameFeeds(log: RunLog): FrameFeeds {
   const feeds = new Map<string, Feed>();
 
-  function enter(source: FrameSource): Feed {
-    const key = keyOf(source);
-    const feed = feeds.get(key) ?? openFeed(log, source);
-    feeds.set(key, feed);
-    feed.readers += 1;
-    return feed;
-  }
-
-  /** The shared feed, once a reader of its own has come as far as what that holds (F3). */
-  function rejoin(source: FrameSource, own: Feed, cursor: number): Feed {
-    const shared = feeds.get(keyOf(source));
-    const [oldest, newest] = [shared?.held[0], shared?.held.at(-1)];
-    if (shared === own || oldest === undefined || newest === undefined) return own;
-    if (cursor + 1 < oldest.first || cursor > newest.last) return own;
-    leave(source, own);
-    return enter(source);
-  }
-
-  function leave(source: FrameSource, feed: Feed): void {
-    const key = keyOf(source);
-    feed.readers -= 1;
-    if (feed.readers > 0) return;
-    if (feeds.get(key) === feed) feeds.delete(key);
-    feed.stop.abort();
-    // Aborting ends a follower that waits; one that has handed its last events over must be told, or it stays for ever.
-    feed.events.return?.().then(undefined, () => {}); // A failure was thrown to the readers.
-  }
-
   async function* follow(
     source: FrameSource,
     { after, signal }: { readonly after: number; readonly signal: AbortSignal },
   ): AsyncGenerator<FrameBatch> {
-    let feed = enter(source);
+    const key = keyOf(source);
     let cursor = after;
-    const interrupt = interruptBy(signal);
-    try {
-      while (!signal.aborted) {
-        const frames = framesAfter(feed, cursor);
-        if (frames === 'not-held') {
-          leave(source, feed);
-          feed = openFeed(log, source);
-          feed.readers = 1; // Of this reader alone (F3).
-        } else if (frames !== null) {
-          cursor = frames.last;
-          yield frames;
-          if (frames.terminal) return;
-          feed = rejoin(source, feed, cursor);
-        } else if (feed.ended) return;
-        else await interrupt.orAborted(advance(feed));
+    while (!signal.aborted) {
+      const feed = feeds.get(key);
+      const batches =
+        feed === undefined
+          ? followLog(log, source, { cursor, signal })
+          : followBoth(log, source, { feed, cursor, signal });
+      for await (const batch of batches) {
+        cursor = batch.last;
+        yield batch;
+        if (batch.terminal) return;
+        if (feed === undefined && feeds.has(key)) break; // A host has begun to work on the task.
       }
-    } finally {
-      interrupt.release();
-      leave(source, feed);
+      // A feed that closed without an end has left its task to another owner: the log tells what comes.
+      if (feed === undefined && !feeds.has(key)) return;
     }
   }
 
   return {
     follow,
-    get size() {
-      return feeds.size;
+    open(source) {
+      const feed: Feed = { readers: 0, held: [], closed: false, change: Promise.withResolvers() };
+      feeds.set(keyOf(source), feed);
+      return {
+        get wanted() {
+          return feed.readers > 0;
+        },
+        push(frames) {
+          if (frames === null) return;
+          hold(feed, frames);
+          announce(feed);
+        },
+        close() {
+          feed.closed = true;
+          if (feeds.get(keyOf(source)) === feed) feeds.delete(keyOf(source));
+          announce(feed);
+        },
+      };
     },
   };
 }
@@ -131,83 +108,82 @@ function keyOf({ runId, reinsEvents }: FrameSource): string {
   return `${runId} ${reinsEvents}`;
 }
 
-function openFeed(log: RunLog, source: FrameSource): Feed {
-  const stop = new AbortController();
-  return {
-    readers: 0,
-    held: [],
-    events: log.follow(source.runId, { after: 0, signal: stop.signal })[Symbol.asyncIterator](),
-    fold: createUhpFrames(source),
-    stop,
-    step: null,
-    ended: false,
-    failure: null,
-  };
+interface Reading {
+  readonly cursor: number;
+  readonly signal: AbortSignal;
 }
 
-/** One shared step of the feed: the next events of the log, as frames (F2). */
-function advance(feed: Feed): Promise<void> {
-  if (feed.failure !== null) return Promise.reject(feed.failure.cause);
-  feed.step ??= stepFeed(feed);
-  return feed.step;
-}
-
-async function stepFeed(feed: Feed): Promise<void> {
+/** From a feed where that holds what comes next, else from the log. Ends when the feed is closed and read to its end. */
+async function* followBoth(
+  log: RunLog,
+  source: FrameSource,
+  { feed, signal, ...from }: Reading & { readonly feed: Feed },
+): AsyncGenerator<FrameBatch> {
+  const onAbort = () => announce(feed);
+  signal.addEventListener('abort', onAbort);
+  feed.readers += 1;
+  let cursor = from.cursor;
   try {
-    const next = await feed.events.next();
-    if (next.done) feed.ended = true;
-    else hold(feed, next.value);
-  } catch (cause) {
-    feed.failure = { cause }; // A finished iterator says "done" ever after: that is no end of the stream.
-    throw cause;
+    while (!signal.aborted) {
+      const batch = heldAfter(feed, cursor);
+      if (batch === 'not-held') {
+        for await (const missed of followLog(log, source, { cursor, signal })) {
+          cursor = missed.last;
+          yield missed;
+          if (missed.terminal) return;
+          if (heldAfter(feed, cursor) !== 'not-held') break;
+        }
+        if (feed.closed) return;
+      } else if (batch !== null) {
+        cursor = batch.last;
+        yield batch;
+        if (batch.terminal) return;
+      } else if (feed.closed) return;
+      else await feed.change.promise;
+    }
   } finally {
-    feed.step = null;
+    signal.removeEventListener('abort', onAbort);
+    feed.readers -= 1;
+    if (feed.readers === 0) feed.held = [];
   }
 }
 
-function hold({ held, fold }: Feed, events: readonly RunEvent[]): void {
-  const first = (held.at(-1)?.last ?? -1) + 1;
-  let [last, text, terminal] = [first - 1, '', false];
-  for (const event of events)
-    for (const frame of fold.push(event)) {
-      last = frame.sequence;
-      text += frame.text;
-      terminal = frame.terminal;
-    }
-  if (last < first) return;
-  held.push({ first, last, text, terminal });
-  // What is dropped was held long enough: the rest still makes up the bound.
-  while (held[1] !== undefined && last + 1 - held[1].first >= heldFrames) held.shift();
+/** The log folded from its start; gives what is behind the cursor. */
+async function* followLog(log: RunLog, source: FrameSource, { cursor, signal }: Reading): AsyncGenerator<FrameBatch> {
+  const frames = createUhpFrames({ ...source, encode: true });
+  for await (const events of log.follow(source.runId, { after: 0, signal })) {
+    const batch = frames.push(events);
+    if (batch !== null && batch.last > cursor) yield cutTo(batch, cursor);
+  }
 }
 
-/** Held frames after the cursor as one batch; null when there are none yet. */
-function framesAfter({ held }: Feed, cursor: number): Held | 'not-held' | null {
+function hold(feed: Feed, frames: FrameBatch): void {
+  const { held } = feed;
+  held.push(frames);
+  // What is dropped was held long enough: the rest still makes up the bound.
+  while (held[1] !== undefined && frames.last + 1 - held[1].first >= heldFrames) held.shift();
+}
+
+/** Held frames after the cursor as one batch; null when the reader has all there are. */
+function heldAfter({ held }: Feed, cursor: number): FrameBatch | 'not-held' | null {
   const [oldest, newest] = [held[0], held.at(-1)];
-  if (oldest === undefined || newest === undefined || cursor >= newest.last) return null;
-  if (cursor + 1 < oldest.first) return 'not-held';
-  // The usual reader is one step behind: look from the end.
+  if (oldest === undefined || newest === undefined || cursor + 1 < oldest.first) return 'not-held';
+  if (cursor >= newest.last) return null;
+  // The usual reader is one batch behind: look from the end.
   let from = held.length - 1;
   while ((held[from]?.first ?? 0) > cursor + 1) from -= 1;
-  const ahead = from === held.length - 1 ? newest : joinHeld(held.slice(from), newest);
-  return ahead.first > cursor ? ahead : { ...ahead, first: cursor + 1, text: framesFrom(ahead.text, cursor + 1) };
+  const ahead = held.slice(from);
+  const text = ahead.length === 1 ? newest.text : ahead.map((batch) => batch.text).join('');
+  return cutTo({ ...newest, first: ahead[0]?.first ?? newest.first, text }, cursor);
 }
 
-function joinHeld(held: readonly Held[], newest: Held): Held {
-  return { ...newest, first: held[0]?.first ?? newest.first, text: held.map(({ text }) => text).join('') };
+function cutTo(batch: FrameBatch, cursor: number): FrameBatch {
+  if (batch.first > cursor) return batch;
+  return { ...batch, first: cursor + 1, text: framesFrom(batch.text, cursor + 1) };
 }
 
-/** One listener for all waits of a reader: adding and removing one at each wait costs as much as the frames. */
-function interruptBy(signal: AbortSignal) {
-  let wake = () => {};
-  const onAbort = () => wake();
-  signal.addEventListener('abort', onAbort);
-  return {
-    /** The promise, or a return as soon as the signal aborts. */
-    orAborted: (promise: Promise<void>) =>
-      new Promise<void>((resolve, reject) => {
-        wake = resolve;
-        promise.then(resolve, reject);
-      }),
-    release: () => signal.removeEventListener('abort', onAbort),
-  };
+function announce(feed: Feed): void {
+  const { change } = feed;
+  feed.change = Promise.withResolvers();
+  change.resolve();
 }

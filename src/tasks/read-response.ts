@@ -16,7 +16,7 @@ export async function readResponse(services: Services, principal: string, respon
 
 /** The response of a run that was found in scope. */
 export async function responseOf(services: Services, run: RunRecord): Promise<ResponseBody> {
-  return run.response ?? (await foldLog(services, run)).view.response();
+  return run.response ?? (await foldLog(services, run)).frames.response();
 }
 
 /** The response of an accepted task as it stands, also of one whose storing was declined: its caller holds the key (UD-07). */

@@ -1,17 +1,16 @@
-// The write side of one run for its host: what the harness yields goes into the log and into the fold of the response, and
-// the run ends once.
+// The write side of one run for its host: what the harness yields goes into the log; what the log has stored is folded, once,
+// into response and frames; and the run ends once.
 //
-// R1. The stored response is the fold of the very events that the log holds, stored with the last of them (UD-21). If the log
-//     had to leave live events out, the fold is made again from the log.
+// R1. Response and frames are the fold of the very events that the log holds (UD-20): they are folded when they are stored.
+//     Only the ending is folded before, as its response is stored with it, and its frames are given out after (UD-21).
 // R2. A group is written to its `run-result` and not beyond; nothing is written after it.
 
 import { AdapterProtocolError } from '../core/errors.ts';
 import { closeRun, type Ending } from '../core/closing.ts';
 import { foldLog, type FoldedLog } from './fold-log.ts';
 import { isJsonObject, toJsonValue } from '../core/json.ts';
-import type { EventDraft } from '../core/run-event.ts';
+import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import type { FinalStatus, RunStatus } from '../core/outcome.ts';
-import type { JsonObject } from '../core/json.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
 
@@ -26,58 +25,61 @@ export interface RunRecorder {
   close(): void;
 }
 
-/** @param folded  The log so far; the recorder goes on with its view. @param leg  That of the events to come. */
+/** @param folded  The log so far; the recorder goes on with its fold. @param leg  That of the events to come. */
 export function createRunRecorder(
   services: Services,
   run: RunRecord,
-  { view, leg }: Pick<FoldedLog, 'view'> & { readonly leg: number },
+  { state, frames: folded, leg }: FoldedLog & { readonly leg: number },
 ): RunRecorder {
-  const writer = services.log.writer({ ...run, leg });
+  const live = services.frames.open({ ...run, reinsEvents: state.task?.reinsEvents ?? false });
+  let frames = folded;
+  let ending = false;
+  const writer = services.log.writer({ ...run, leg }, onStored);
 
-  async function responseAfter(last: readonly EventDraft[]): Promise<JsonObject | null> {
-    let whole = view;
-    if (writer.incomplete) {
-      await writer.flush();
-      whole = (await foldLog(services, run)).view;
-    }
-    for (const draft of last) whole.push(draft);
-    const response = toJsonValue(whole.response());
-    return isJsonObject(response) ? response : null;
+  function onStored(events: readonly RunEvent[]): void {
+    if (ending) return;
+    frames.encode = live.wanted;
+    live.push(frames.push(events));
   }
 
-  async function writeEnd(drafts: readonly EventDraft[], at: number): Promise<true> {
-    const kept = drafts.slice(0, at + 1);
-    const last = kept[at];
+  /** Everything before the ending is stored and folded; the ending is folded, stored, and then shown. */
+  async function writeEnding(facts: readonly EventDraft[], atMs: number): Promise<void> {
+    await writer.flush();
+    const last = facts.at(-1);
     const status = last?.type === 'run-result' ? finalStatus(last.data.status) : null;
-    if (last?.type !== 'run-result' || status === null)
-      throw new AdapterProtocolError('The harness gave a result that ends nothing.');
-    const response = await responseAfter(kept);
-    await writer.end(kept, { status, response, atMs: last.data.endedAtMs });
+    if (status === null) throw new AdapterProtocolError('The harness gave a result that ends nothing.');
+    ending = true;
+    frames.encode = live.wanted;
+    const shown = frames.push(facts);
+    const response = toJsonValue(frames.response());
+    await writer.end(facts, { status, response: isJsonObject(response) ? response : null, atMs });
+    live.push(shown);
+  }
+
+  async function writeLast(drafts: readonly EventDraft[], at: number): Promise<true> {
+    const kept = drafts.slice(0, at + 1);
+    const firstFact = kept.findIndex(({ type }) => !isLive(type));
+    if (firstFact > 0) await writer.write(kept.slice(0, firstFact));
+    await writeEnding(kept.slice(firstFact), services.clock.now());
     return true;
   }
 
   return {
     write(drafts) {
       const at = drafts.findIndex(({ type }) => type === 'run-result');
-      if (at !== -1) return writeEnd(drafts, at);
-      for (const draft of drafts) view.push(draft);
-      return writer.write(drafts)?.then(() => false);
+      return at === -1 ? writer.write(drafts)?.then(() => false) : writeLast(drafts, at);
     },
-    async end(ending) {
+    async end(how) {
       await writer.flush();
-      const folded = await foldLog(services, run);
-      if (folded.state.result !== null) return;
-      const drafts = closeRun(folded.state, ending, services.clock.now());
-      for (const draft of drafts) folded.view.push(draft);
-      const response = toJsonValue(folded.view.response());
-      const status = ending.status;
-      await writer.end(drafts, {
-        status,
-        response: isJsonObject(response) ? response : null,
-        atMs: services.clock.now(),
-      });
+      const stored = await foldLog(services, run);
+      if (stored.state.result !== null) return;
+      frames = stored.frames;
+      await writeEnding(closeRun(stored.state, how, services.clock.now()), services.clock.now());
     },
-    close: () => writer.close(),
+    close() {
+      writer.close();
+      live.close();
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ItemStatus, OutputItem } from '../protocol/uhp/response.ts';
+import type { GrowingText } from './growing-text.ts';
 import type { ToolOutcome } from '../core/run-event.ts';
 
 interface ItemBase {
@@ -11,7 +12,7 @@ interface ItemBase {
 export interface TextItem extends ItemBase {
   readonly type: 'message' | 'reasoning';
   readonly block: number;
-  text: string;
+  readonly text: GrowingText;
 }
 
 export interface CallItem extends ItemBase {
@@ -43,11 +44,11 @@ export function snapshotOf(item: Item): OutputItem {
   const { id, status } = item;
   switch (item.type) {
     case 'message': {
-      const content = [{ type: 'output_text' as const, text: item.text, annotations: [] }];
+      const content = [{ type: 'output_text' as const, text: item.text.whole, annotations: [] }];
       return { id, type: 'message', role: 'assistant', status, content };
     }
     case 'reasoning':
-      return { id, type: 'reasoning', status, summary: [{ type: 'summary_text', text: item.text }] };
+      return { id, type: 'reasoning', status, summary: [{ type: 'summary_text', text: item.text.whole }] };
     case 'function_call':
       return { id, type: 'function_call', status, call_id: item.callId, name: item.name, arguments: item.arguments };
     case 'function_call_output':

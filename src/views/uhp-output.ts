@@ -11,6 +11,7 @@ import { cutMiddle } from '../core/text.ts';
 import type { EventData, ReplyPart, ToolCall, TurnComplete } from '../core/run-event.ts';
 import type { RunId } from '../core/ids.ts';
 import type { ItemStatus, OutputItem } from '../protocol/uhp/response.ts';
+import { GrowingText } from './growing-text.ts';
 import { snapshotOf, type CallItem, type Item, type TextItem } from './uhp-items.ts';
 import type { UhpWriter } from './uhp-writer.ts';
 
@@ -84,7 +85,7 @@ export class UhpOutput {
     if (!this.#enter(place)) return;
     this.#thinking = text;
     const shown = [...this.#texts.values()].filter((item) => item.type === 'reasoning');
-    if (shown.map((item) => item.text).join('') !== text) return;
+    if (shown.map((item) => item.text.whole).join('') !== text) return;
     for (const item of shown) this.#close(item, 'completed');
   }
 
@@ -204,7 +205,7 @@ export class UhpOutput {
   }
 
   #openText(type: TextType, block: number, at: { readonly id: string; readonly index: number }): TextItem {
-    const item: TextItem = { ...at, status: 'in_progress', type, block, text: '' };
+    const item: TextItem = { ...at, status: 'in_progress', type, block, text: new GrowingText() };
     this.#texts.set(textKey(type, block), item);
     this.#newest = item;
     this.#add(item);
@@ -235,7 +236,7 @@ export class UhpOutput {
     const whole = (part.kind === 'text' ? this.#text : this.#thinking).slice(part.start, part.end);
     const shown = this.#texts.get(textKey(type, part.block));
     if (shown === undefined && whole === '') return null;
-    if (shown !== undefined && (shown.text === whole || shown.status !== 'in_progress')) return shown;
+    if (shown !== undefined && (shown.text.whole === whole || shown.status !== 'in_progress')) return shown;
     // Deltas were lost on the way to the log: the item begins again at its index with the whole text (UD-81).
     if (shown !== undefined) this.#close(shown, 'incomplete');
     const at =
@@ -269,7 +270,7 @@ export class UhpOutput {
   }
 
   #append(item: TextItem, delta: string): void {
-    item.text += delta;
+    item.text.append(delta);
     this.#writer.delta(item, delta);
   }
 

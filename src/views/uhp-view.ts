@@ -41,6 +41,8 @@ export interface UhpView {
   readonly ended: boolean;
   /** Number of the next event. */
   readonly sequence: number;
+  /** Whether wire events are built from here on; they are numbered in any case. */
+  emit: boolean;
 }
 
 export function createUhpView(options: UhpViewOptions): UhpView {
@@ -73,6 +75,14 @@ class UhpFold implements UhpView {
 
   get sequence(): number {
     return this.#writer.sequence;
+  }
+
+  get emit(): boolean {
+    return this.#writer.emit;
+  }
+
+  set emit(emit: boolean) {
+    this.#writer.emit = emit;
   }
 
   push(event: EventDraft | RunEvent): readonly UhpEvent[] {

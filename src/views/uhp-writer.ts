@@ -7,12 +7,13 @@ import { shellOf, snapshotOf, type CallItem, type Item, type TextItem } from './
  * Knows the order of events inside an item (U-306); what happens when is the fold's.
  */
 export class UhpWriter {
-  readonly #emit: boolean;
+  /** Off: events are numbered and not built. May change between two events of the log. */
+  emit: boolean;
   #sequence = 0;
   #events: UhpEvent[] = [];
 
   constructor(emit: boolean) {
-    this.#emit = emit;
+    this.emit = emit;
   }
 
   /** Number of the next event. */
@@ -59,7 +60,7 @@ export class UhpWriter {
   /** The hot path: one object, no spread, no closure. */
   delta(item: TextItem | CallItem, delta: string): void {
     const sequence_number = this.#sequence++;
-    if (!this.#emit) return;
+    if (!this.emit) return;
     const { id: item_id, index: output_index } = item;
     switch (item.type) {
       case 'message': {
@@ -81,7 +82,8 @@ export class UhpWriter {
   }
 
   partDone(item: TextItem): void {
-    const { id: item_id, index: output_index, text } = item;
+    const { id: item_id, index: output_index } = item;
+    const text = item.text.whole;
     if (item.type === 'reasoning') {
       return this.#write((sequence_number) => {
         const type = 'response.reasoning_summary_part.done';
@@ -122,6 +124,6 @@ export class UhpWriter {
 
   #write(build: (sequence_number: number) => UhpEvent): void {
     const sequence_number = this.#sequence++;
-    if (this.#emit) this.#events.push(build(sequence_number));
+    if (this.emit) this.#events.push(build(sequence_number));
   }
 }

@@ -80,6 +80,20 @@ test('UD-84: settings add and replace entries, and name the default', () => {
   expect(catalogue({ defaultModel: 'gpt-5.4' }).choose(null)).toMatchObject({ available: false });
 });
 
+test('a default that no credential could serve is refused; one that only lacks a credential is not', () => {
+  expect(() => catalogue({ defaultModel: 'gtp-5' })).toThrow("No model is called 'gtp-5'");
+  expect(() => catalogue({ defaultModel: 'openai/x', order: ['anthropic'] })).toThrow('models.providers');
+  expect(catalogue({ defaultModel: 'openai/x' }).choose(null)).toMatchObject({ available: false });
+});
+
+test('U-143: providers are listed in their order, with what is set and what to set', () => {
+  const { providers } = catalogue({ providers: { openai: key, azure: key }, order: ['azure', 'openai'] });
+  expect(providers()).toEqual([
+    { provider: 'azure', configured: false, hint: 'AZURE_API_KEY with AZURE_RESOURCE_NAME' },
+    { provider: 'openai', configured: true, hint: 'OPENAI_API_KEY' },
+  ]);
+});
+
 test('an opened model brings its limits; OpenAI is told to keep nothing', async () => {
   await using models = catalogue({ providers: { openai: key, anthropic: key } });
   const gpt = await models.open({ provider: 'openai', model: 'gpt-5.4' });

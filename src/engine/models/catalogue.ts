@@ -31,9 +31,20 @@ export interface CatalogueModel extends OpenedModel {
   readonly dollarsPerMillionTokens?: TokenPrices;
 }
 
+/** A provider as `reins doctor` shows it. */
+export interface ProviderListing {
+  readonly provider: ProviderName;
+  /** What a call needs is set; whether it is right shows only when a model is called. */
+  readonly configured: boolean;
+  /** Environment names, for people. */
+  readonly hint: string;
+}
+
 export interface Catalogue extends AsyncDisposable {
   readonly defaultModel: string;
   list(): readonly ModelListing[];
+  /** Those that may serve, in the order they are tried. */
+  providers(): readonly ProviderListing[];
   /** @param requested  A canonical id, a provider's own name that the catalogue knows, or `<provider>/<name>`; null: the default. */
   choose(requested: string | null): ModelChoice;
   /** @throws ConfigurationError  The provider is unknown, or has no credential any more. */
@@ -47,6 +58,7 @@ const demoListing: ModelListing = {
   why: 'It is built in and needs no key.',
 };
 
+/** @throws ConfigurationError  The default model can never be served: no credential would help. */
 export function createCatalogue(options: CatalogueOptions): Catalogue {
   const { providers: settings, demo } = options;
   const entries = new Map([...catalogueEntries, ...(options.entries ?? [])].map((entry) => [entry.id, entry]));
@@ -59,30 +71,34 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
     return entries.get(name) ?? [...entries.values()].find(({ names }) => Object.values(names).includes(name));
   }
 
-  function chooseEntry(entry: CatalogueEntry): ModelChoice {
-    const servers = serversOf(entry);
-    const provider = servers.find(usable);
-    if (provider !== undefined) return { available: true, id: entry.id, ref: { provider, model: entry.id } };
-    return { available: false, id: entry.id, why: whyNot(servers) };
+  /** The canonical name, and who could serve it given a credential, or why nobody ever could. */
+  function resolve(name: string): { id: string; servers: readonly ProviderName[] } | { id: string; why: string } {
+    const entry = entryNamed(name);
+    if (entry !== undefined) {
+      const [id, servers] = [entry.id, serversOf(entry)];
+      return servers.length > 0 ? { id, servers } : { id, why: 'No provider is known to serve it.' };
+    }
+    const provider = name.slice(0, Math.max(name.indexOf('/'), 0));
+    if (!isProviderName(provider) || name.length === provider.length + 1) return { id: name, why: unknown(name) };
+    if (order.includes(provider)) return { id: name, servers: [provider] };
+    return { id: name, why: `The setting models.providers leaves '${provider}' out.` };
   }
 
   function choose(requested: string | null): ModelChoice {
-    const id = requested ?? defaultModel;
-    if (id === 'demo') return { available: true, id, ref: { provider: 'demo', model: 'demo' } };
-    const entry = entryNamed(id);
-    if (entry !== undefined) return chooseEntry(entry);
-    const provider = id.slice(0, Math.max(id.indexOf('/'), 0));
-    if (!isProviderName(provider) || id.length === provider.length + 1)
-      return { available: false, id, why: unknown(id) };
-    if (!order.includes(provider))
-      return { available: false, id, why: `The setting models.providers leaves '${provider}' out.` };
-    if (!usable(provider)) return { available: false, id, why: whyNot([provider]) };
-    return { available: true, id, ref: { provider, model: id } };
+    const name = requested ?? defaultModel;
+    if (name === 'demo') return { available: true, id: name, ref: { provider: 'demo', model: 'demo' } };
+    const known = resolve(name);
+    if ('why' in known) return { available: false, ...known };
+    const { id, servers } = known;
+    const provider = servers.find(usable);
+    return provider === undefined
+      ? { available: false, id, why: `Set ${servers.map(credentialHint).join(' or ')} to use it.` }
+      : { available: true, id, ref: { provider, model: id } };
   }
 
   function list(): readonly ModelListing[] {
     const listed = [...entries.values()].map((entry): ModelListing => {
-      const choice = chooseEntry(entry);
+      const choice = choose(entry.id);
       const why = choice.available ? `A credential for ${choice.ref.provider} is set.` : choice.why;
       return { id: entry.id, label: entry.label, available: choice.available, why };
     });
@@ -90,11 +106,16 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
   }
 
   const defaultModel = options.defaultModel ?? list().find(({ available }) => available)?.id ?? 'demo';
+  const known = defaultModel === 'demo' ? null : resolve(defaultModel);
+  if (known !== null && 'why' in known)
+    throw new ConfigurationError(
+      `'models.default' is '${head(defaultModel, 200)}', which cannot be served: ${known.why}`,
+    );
 
   async function open({ provider, model }: ModelRef): Promise<CatalogueModel> {
     if (provider === 'demo') return { model: demo, traits: {}, maxOutputTokens: null, contextTokens: null };
     if (!isProviderName(provider)) throw new ConfigurationError(`'${provider}' is no provider of models.`);
-    if (!usable(provider)) throw new ConfigurationError(whyNot([provider]));
+    if (!usable(provider)) throw new ConfigurationError(`Set ${credentialHint(provider)} to use it.`);
     const asked = model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
     const entry = entryNamed(model) ?? entryNamed(asked);
     const prices = entry?.dollarsPerMillionTokens;
@@ -108,13 +129,16 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
     };
   }
 
-  return { defaultModel, list, choose, open, [Symbol.asyncDispose]: () => providers[Symbol.asyncDispose]() };
+  return {
+    defaultModel,
+    list,
+    providers: () =>
+      order.map((provider) => ({ provider, configured: usable(provider), hint: credentialHint(provider) })),
+    choose,
+    open,
+    [Symbol.asyncDispose]: () => providers[Symbol.asyncDispose](),
+  };
 }
-
-const whyNot = (servers: readonly ProviderName[]): string =>
-  servers.length === 0
-    ? 'No provider is known to serve it.'
-    : `Set ${servers.map((provider) => credentialHint(provider)).join(' or ')} to use it.`;
 
 const unknown = (id: string): string =>
   `No model is called '${head(id, 200)}'; name one of the list, or <provider>/<name> for any other.`;

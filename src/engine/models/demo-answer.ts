@@ -14,17 +14,28 @@ export type DemoAnswer =
   | { readonly kind: 'text'; readonly text: string; readonly pace: 'words' | 'numbers' }
   | { readonly kind: 'call'; readonly name: string; readonly input: JsonObject };
 
-export const demoHelp = `I am the demo model: a script, not an AI. I need no key and no network, and I follow these forms:
+/** What the script follows, and the tool that each form needs; null = none. */
+const forms: readonly (readonly [form: string, tool: string | null])[] = [
+  ['Reply with exactly: TEXT', null],
+  ['Summarise FILE in 3 bullets', 'read_file'],
+  ['Create a file named NAME containing exactly: TEXT', 'write_file'],
+  ['Count slowly from 1 to 20, one number per line', null],
+  ['Run this shell command: COMMAND', 'bash'],
+];
 
-- Reply with exactly: TEXT
-- Summarise FILE in 3 bullets
-- Create a file named NAME containing exactly: TEXT
-- Count slowly from 1 to 20, one number per line
-- Call the tool NAME with {"key": "value"}
-- Run this shell command: COMMAND
-- Attach a text file and ask about it
+function help(tools: Situation['tools']): string {
+  const offered = forms.filter(([, tool]) => tool === null || tools.some(({ name }) => name === tool));
+  const lines = [
+    ...offered.map(([form]) => form),
+    ...(tools.length === 0 ? [] : ['Call the tool NAME with {"key": "value"}']),
+    'Ask about an attached text file (`input_file`)',
+  ];
+  return `I am the demo model: a script, not an AI. I need no key and no network, and I follow these forms:
 
-To use a real model, give the server the key of a provider.`;
+${lines.map((line) => `- ${line}`).join('\n')}
+
+For a real model set the key of a provider; \`reins doctor\` tells which.`;
+}
 
 const mostNumbers = 10_000;
 const say = (text: string): DemoAnswer => ({ kind: 'text', text, pace: 'words' });
@@ -44,7 +55,7 @@ export function answerDemo(request: Pick<ModelRequest, 'prompt' | 'tools'>): Dem
   // Two user messages in a row reach a model as one: the newest part alone may be the whole question.
   const task = readDemoTask(situation.said.at(-1) ?? '') ?? readDemoTask(situation.said.join('\n'));
   if (task !== null) return situation.result === null ? begin(task, situation) : conclude(task, situation.result);
-  return situation.files.length > 0 ? askFiles(situation) : say(demoHelp);
+  return situation.files.length > 0 ? askFiles(situation) : say(help(situation.tools));
 }
 
 function readSituation({ prompt, tools = [] }: Pick<ModelRequest, 'prompt' | 'tools'>): Situation {

@@ -40,6 +40,7 @@ function toItems(input: JsonValue): readonly JsonValue[] {
   if (typeof input === 'string') {
     return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] }];
   }
+  if (input === null) throw new InvalidInputError('input is required: a string or a list of items.', 'input');
   if (!Array.isArray(input)) throw new InvalidInputError('input must be a string or a list of items.', 'input');
   if (input.length > maxItems) throw new InvalidInputError(`input may hold at most ${maxItems} items.`, 'input');
   return input;
