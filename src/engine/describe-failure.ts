@@ -68,12 +68,18 @@ function errorInfo(
   const own = ownWords(thrown);
   return {
     type: own?.type ?? typeOfClass[failureClass],
-    message: own?.message ?? `The model provider ${sentenceOfClass[failureClass]}${said(facts)}.`,
+    message: own?.message ?? `The model provider ${unreached(facts) ?? sentenceOfClass[failureClass]}${said(facts)}.`,
     retryable: failureClass === 'transient',
     provider: model.provider,
     model: model.model,
     ...(facts.status === undefined || facts.status < 400 ? {} : { status: facts.status }),
   };
+}
+
+/** No answer came at all: it is not the provider that refused. */
+function unreached({ status, inStream, causeCodes = [] }: FailureFacts): string | null {
+  const code = causeCodes.find((each) => /^(E[A-Z_]+|UND_ERR_CONNECT\w*)$/.test(each));
+  return status === undefined && !inStream && code !== undefined ? `could not be reached (${code})` : null;
 }
 
 /** Our own errors have a sentence of their own; a malformed reply is the provider's fault. */
