@@ -1,4 +1,5 @@
 // Starts a server inside a program, runs a task over HTTP, drops the connection, and reads the rest with the cursor.
+// Run it with: npx node examples/server-in-process.ts
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

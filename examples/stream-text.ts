@@ -1,4 +1,5 @@
 // Streams an answer's text. Without a key the model is `demo`, a script.
+// Run it with: npx node examples/stream-text.ts [MODEL] [PROMPT]
 import { createAgent } from '../src/index.ts';
 
 await using agent = createAgent({ model: process.argv[2] ?? 'demo' });

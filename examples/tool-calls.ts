@@ -1,4 +1,5 @@
 // Shows a tool call while it is being written, when it runs, and what came back; then how the run ended.
+// Run it with: npx node examples/tool-calls.ts [MODEL] [PROMPT]
 import { createAgent, verdictOf } from '../src/index.ts';
 
 await using agent = createAgent({ model: process.argv[2] ?? 'demo' });

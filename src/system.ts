@@ -46,7 +46,14 @@ function writeLine(level: string, message: string, facts: JsonObject = {}): void
   process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, message, ...facts })}\n`);
 }
 
+/** The chain of causes by their stacks. Other properties stay out: provider clients put whole prompts into theirs. */
 function describeCause(cause: unknown): JsonObject {
   if (cause === undefined) return {};
-  return { cause: inspect(cause, { depth: 6 }) };
+  const chain: string[] = [];
+  let current: unknown = cause;
+  for (let depth = 0; depth < 6 && current !== undefined; depth++) {
+    chain.push(current instanceof Error ? (current.stack ?? current.message) : inspect(current, { depth: 2 }));
+    current = current instanceof Error ? current.cause : undefined;
+  }
+  return { cause: chain.join('\ncaused by: ') };
 }

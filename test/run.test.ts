@@ -70,6 +70,6 @@ test('a failing model: the person at the terminal reads who failed and how, and 
     env: { OPENAI_COMPATIBLE_BASE_URL: base, OPENAI_COMPATIBLE_API_KEY: 'key-1234' },
   });
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^A model call failed \(openai-compatible, openai-compatible\/m, status 401\): /m);
+  expect(stderr).toMatch(/^A model call failed \(openai-compatible\/m, status 401\): /m);
   expect(stderr).not.toMatch(/key-1234|^\s+at /m);
 });

@@ -11,10 +11,10 @@ import { burst } from '../task-shape.ts';
 export const flatCost: Benchmark = async ({ quick }) => [await longRun(quick), await fullStore(quick)];
 
 async function longRun(quick: boolean): Promise<Row> {
-  const events = quick ? 50_000 : 100_000;
+  const events = quick ? 20_000 : 100_000;
   const span = events / 10;
   const runs: { readonly early: number; readonly late: number }[] = [];
-  for (let round = 0; round < (quick ? 1 : 3); round++) {
+  for (let round = 0; round < (quick ? 1 : 2); round++) {
     using folder = temporaryFolder();
     const marks = [100, 100 + span, events - span, events - 1];
     const server = await startServer('reins-server.ts', [folder.path, ...marks.map(String)]);
@@ -39,11 +39,11 @@ async function longRun(quick: boolean): Promise<Row> {
 }
 
 async function fullStore(quick: boolean): Promise<Row> {
-  const count = quick ? 10_000 : 100_000;
+  const count = quick ? 5_000 : 100_000;
   using folder = temporaryFolder();
   const measure = async () => {
     const server = await startServer('reins-server.ts', [folder.path]);
-    const cost = median(await tasks(server, quick ? 3 : 6));
+    const cost = median(await tasks(server, quick ? 2 : 5));
     await server.stop();
     return cost;
   };

@@ -29,8 +29,8 @@ async function compare(
   using bare = openJsonClient(pair.bare.port);
   await bare.send({ method: 'PUT', path: '/', body: await reins.send({ path }) });
   const runs: { readonly bare: number; readonly reins: number }[] = [];
-  for (let round = -1; round < (quick ? 3 : 5); round++) {
-    const count = quick ? 4_000 : 10_000;
+  for (let round = -1; round < (quick ? 2 : 5); round++) {
+    const count = quick ? 2_000 : 10_000;
     const run = { bare: await microsEach(pair.bare, '/', count), reins: await microsEach(pair.reins, path, count) };
     if (round >= 0) runs.push(run);
   }

@@ -7,7 +7,7 @@ const openAtOnce = 20;
 
 /** Row 6: memory of the server with many runs open, each with a reader. */
 export const memory: Benchmark = async ({ quick }) => {
-  const [few, many] = quick ? [500, 2_000] : [1_000, 5_000];
+  const [few, many] = quick ? [200, 1_000] : [1_000, 5_000];
   using folder = temporaryFolder();
   const server = await startServer('reins-server.ts', [folder.path]);
   const rssMiB = async () => (await server.read()).rssBytes / 1_048_576;

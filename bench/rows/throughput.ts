@@ -8,14 +8,14 @@ const [streams, events] = [200, 500];
 /** Events of one stream within one window of 5 ms: what bare writing and joined writing differ by a factor of three at. */
 const perWindow = 4;
 /** Until the compiler has settled: it takes Reins longer than the few lines of the yardstick. */
-const warmUps = 3;
+const warmUps = 2;
 
 /** Row 1: events that are stored and streamed, per second of CPU. */
 export const throughput: Benchmark = async ({ quick, profile }) => {
   await using pair = await startPair(profile);
   const shape = () => burst(events, perWindow);
   const runs = { bare: new Array<number>(), reins: new Array<number>() };
-  for (let round = -warmUps; round < (quick ? 3 : 9); round++) {
+  for (let round = -warmUps; round < (quick ? 2 : 7); round++) {
     const bare = await loadStreams({ server: pair.bare, path: '/joined', streams, shape });
     const reins = await loadStreams({ server: pair.reins, path: '/v1/responses', streams, shape });
     if (round < 0) continue;

@@ -18,11 +18,10 @@ export function createFailureNotes(o: {
 
 function withFacts(message: string, facts: JsonObject): string {
   const { status } = facts;
-  const known = [
-    textIn(facts, 'provider'),
-    textIn(facts, 'model'),
-    typeof status === 'number' ? `status ${status}` : null,
-  ];
+  const [provider, model] = [textIn(facts, 'provider'), textIn(facts, 'model')];
+  // A model outside the catalogue already carries its provider's name.
+  const who = model?.startsWith(`${provider}/`) === true ? [model] : [provider, model];
+  const known = [...who, typeof status === 'number' ? `status ${status}` : null];
   const list = known.filter((word) => word !== null).join(', ');
   return `${message.replace(/\.$/, '')}${list === '' ? '' : ` (${list})`}`;
 }

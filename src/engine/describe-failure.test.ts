@@ -26,15 +26,16 @@ describe('describeFailure', () => {
     expect(failureClass).toBe(kind);
   });
 
-  test('U-052, U-420: no address, body or credential of the call reaches the sentence; the cause keeps them', () => {
+  test('U-052, U-420: what a provider answers reaches the operator, not the sentence; what was sent to it reaches nobody', () => {
     const responseBody = JSON.stringify({
       error: { type: 'api_error', message: 'internal: /srv/models at 10.0.0.7, key sk-canary' },
     });
     const thrown = new APICallError({ ...call, message: 'x', statusCode: 500, responseBody });
-    const { error, cause } = describeFailure(thrown, model);
+    const { error, detail } = describeFailure(thrown, model);
     expect(JSON.stringify(error)).not.toMatch(/10\.0\.0\.7|canary|srv/);
     expect(error).toMatchObject({ type: 'ProviderError', status: 500, retryable: true });
-    expect(cause).toBe(thrown);
+    expect(detail).toContain('internal: /srv/models');
+    expect(detail).not.toContain('secret');
   });
 
   test.each([

@@ -9,7 +9,7 @@ import type { ResetReason } from '../core/run-event.ts';
 
 /**
  * Whatever a provider client threw or streamed as its error, as a failure the core can act on. Of a foreign error only its
- * status and type reach the sentence that a caller sees (U-052); the rest is `cause`.
+ * status and type reach the sentence that a caller sees (U-052); the rest is `detail`.
  */
 export function describeFailure(thrown: unknown, model: ModelRef): Omit<ModelFailure, 'usage'> {
   const own = ownReason(thrown);
@@ -23,8 +23,23 @@ export function describeFailure(thrown: unknown, model: ModelRef): Omit<ModelFai
     reason: own ?? 'transient-error',
     retryAfterMs: retryAfterOf(error),
     error: errorInfo(failureClass, facts, { thrown, model }),
-    cause: error,
+    detail: detailOf(error),
   };
+}
+
+/** Names, messages and codes of the chain of causes, and what the provider answered; no request, so no prompt and no key. */
+function detailOf(error: unknown): string {
+  const words: string[] = [];
+  let current = error;
+  for (let depth = 0; depth < 6 && current instanceof Error; depth++) {
+    const code = 'code' in current && typeof current.code === 'string' ? ` (${current.code})` : '';
+    words.push(`${current.name}: ${current.message}${code}`);
+    current = current.cause;
+  }
+  const body = fieldsOf(error)['responseBody'];
+  if (typeof body === 'string' && body !== '') words.push(`answer: ${body}`);
+  if (words.length === 0) words.push(typeof error === 'string' ? error : JSON.stringify(toJsonValue(error)));
+  return head(words.join('; '), 1000);
 }
 
 type OwnReason = Exclude<ResetReason, 'transient-error'>;

@@ -27,8 +27,8 @@ export interface ModelFailure {
   readonly error: ErrorInfo;
   readonly retryAfterMs: number | null;
   readonly usage: Usage | null;
-  /** What the client threw or streamed: for the operator's log, never for an event. */
-  readonly cause: unknown;
+  /** In the provider's and its client's own words: for the operator's log, never for an event. */
+  readonly detail: string;
 }
 
 export interface ReactEnv {

@@ -207,12 +207,8 @@ async function* performModelCall(
   // The state as it is after the attempt's own events: whether anything was shown decides what a reset says.
   const after = context.current();
   if (outcome.type === 'reply') return yield acceptReply(after, outcome.reply, nowMs);
-  parts.logger.warn('A model call failed.', {
-    runId: after.runId,
-    step: after.step,
-    attempt,
-    ...outcome.failure.error,
-  });
+  const { error, detail } = outcome.failure;
+  parts.logger.warn('A model call failed.', { runId: after.runId, step: after.step, attempt, ...error, cause: detail });
   const env = { nowMs, fraction: parts.random.fraction(), retry: parts.policies.retry };
   yield reactToFailure(after, outcome.failure, env);
 }

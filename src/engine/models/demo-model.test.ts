@@ -169,6 +169,13 @@ Not a sentence. At all here.
   });
 });
 
+test('E-908: the help says what the script is, and names no form whose tool is not offered', () => {
+  expect(said('What can you do?')).toMatch(/a script, not an AI[^]*Summarise FILE[^]*Run this shell command/);
+  const without = answerDemo({ prompt: user('What can you do?'), tools: [tool('read_file', 'path')] });
+  expect(without).toMatchObject({ text: expect.stringMatching(/Summarise FILE[^]*Call the tool/) });
+  expect(JSON.stringify(without)).not.toMatch(/shell|Create a file/);
+});
+
 test('matching is total, and hostile messages cost no more than long ones', () => {
   const prefixes = [
     '',

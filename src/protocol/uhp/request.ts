@@ -41,7 +41,7 @@ const name = z.string('must be a string').min(1, 'must not be empty').nullish();
 
 const createResponseBody = z.looseObject(
   {
-    input: z.unknown(),
+    input: z.unknown().optional(),
     model: name,
     instructions: z.string('must be a string').nullish(),
     metadata: z.looseObject({ harness_id: name }, 'must be an object').nullish(),
