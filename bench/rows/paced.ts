@@ -10,9 +10,11 @@ const eventsPerSecond = 50;
 export const pacedStreams: Benchmark = async ({ quick, profile }) => {
   await using pair = await startPair(profile);
   const streams = quick ? 300 : 1_000;
-  const events = eventsPerSecond * (quick ? 2 : 6);
+  const seconds = quick ? 2 : 6;
+  // One second before and one after what is measured.
+  const events = eventsPerSecond * (seconds + 2);
   const shape = (index: number) => paced(events, index % 20);
-  const load = { streams, shape, sampleEvery: 20 };
+  const load = { streams, shape, sampleEvery: 20, measure: { seconds } };
   const runs: { readonly bare: LoadResult; readonly reins: LoadResult }[] = [];
   for (let round = quick ? 0 : -1; round < (quick ? 1 : 3); round++) {
     const bare = await loadStreams({ ...load, server: pair.bare, path: '/each' });
