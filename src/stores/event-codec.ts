@@ -32,7 +32,7 @@ export interface StoredRow {
 export function encodeEvents(events: readonly UnnumberedEvent[]): string;
 export function encodeEvents(events: readonly RunEvent[], firstSeq: number): string;
 export function encodeEvents(events: readonly (UnnumberedEvent | RunEvent)[], firstSeq?: number): string {
-  if (firstSeq === undefined) return JSON.stringify(events.map(toStored));
+  if (firstSeq === undefined) return `[${events.map(encodeEvent).join(',')}]`;
   let next = firstSeq;
   return JSON.stringify(
     events.flatMap((event) => {
@@ -41,6 +41,13 @@ export function encodeEvents(events: readonly (UnnumberedEvent | RunEvent)[], fi
       return hole === 0 ? [toStored(event)] : [hole, toStored(event)];
     }),
   );
+}
+
+/** As `JSON.stringify(toStored(event))`; nearly all events are deltas, which are spared the array and its walk. */
+function encodeEvent(event: UnnumberedEvent): string {
+  const { type, at, leg, step, attempt, data, block, agentPath } = event;
+  if (type !== 'text-delta' || block === undefined || agentPath !== undefined) return JSON.stringify(toStored(event));
+  return `["text-delta",${at},${leg},${step},${attempt},${JSON.stringify(data)},${block}]`;
 }
 
 function toStored(event: UnnumberedEvent): StoredEvent {
