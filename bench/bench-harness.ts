@@ -73,7 +73,7 @@ async function* runTurn(
 function shapeOf({ transcript }: RunState): TaskShape {
   const first = transcript.messages[0];
   const part = first?.role === 'user' ? first.content[0] : undefined;
-  return parseTaskShape(part?.text ?? '{}');
+  return parseTaskShape(part?.type === 'text' ? part.text : '{}');
 }
 
 const stepData = { purpose: 'reply', model, replyBudget: null } as const;

@@ -1,155 +1,144 @@
-// The engine as a library: one agent in one folder, no server. Its runs live in a log in memory, and everything is read from
-// that log, as everywhere (E-007).
+// The engine as a library. This file knows how an agent's parts are put together; how its runs are driven is `runtimes/`.
 
-import { acceptTask, type TaskBody } from './tasks/accept-task.ts';
-import { composeLocal, owner } from './compose.ts';
-import { loadConfig, type Config } from './config.ts';
-import { RuntimeStateError, StorageError } from './core/errors.ts';
-import { toWellFormed } from './core/text.ts';
-import type { Logger } from './core/logger.ts';
-import type { Services } from './tasks/services.ts';
-import type { RunEvent } from './core/run-event.ts';
-import type { RunId } from './core/ids.ts';
-import type { RunResultData } from './core/outcome.ts';
+import { assembleAgent, type AssembledAgent } from './runtimes/assembled-agent.ts';
+import { createDirectAgent, type Agent } from './runtimes/direct-agent.ts';
+import { createFetchUrl } from './engine/tools/fetch-url.ts';
+import { createModelHealth } from './engine/model-health.ts';
+import { fileTools } from './engine/tools/file-tools.ts';
+import { hostEnvironment, loadConfig, type Config } from './config.ts';
+import { lazyTools } from './engine/lazy-tools.ts';
+import { openCatalogue } from './open-catalogue.ts';
+import { openMcp } from './engine/mcp/open-mcp.ts';
+import { openShell, type ShellOptions } from './open-shell.ts';
+import { openSkills } from './engine/skills/open-skills.ts';
+import { createBashTool } from './engine/tools/bash.ts';
+import { packageVersion } from './version.ts';
+import { parseAgentConfig, type AgentConfig } from './runtimes/agent-config.ts';
+import { resolve } from 'node:path';
+import { silentLogger, type Logger } from './core/logger.ts';
+import { systemClock, systemRandom } from './system.ts';
+import type { Clock } from './core/clock.ts';
+import type { Hooks } from './engine/hooks.ts';
+import type { McpServer } from './engine/mcp/mcp-server.ts';
+import type { Middleware } from './engine/middleware.ts';
+import type { Model } from './engine/model.ts';
+import type { Random } from './core/random.ts';
+import type { Tool, ToolSource } from './engine/tool.ts';
+import type { Tracer } from '@opentelemetry/api';
 
-export interface AgentOptions {
-  /** A canonical id, a provider's own name, or `<provider>/<name>`; absent: the default model, `demo` without any key. */
-  readonly model?: string;
-  /** The folder the agent works in; absent: the current one. */
-  readonly cwd?: string;
-  /** A harness base; absent: the preferred one, `native`. */
-  readonly harness?: string;
-  /** Added to what the settings say. */
-  readonly instructions?: string;
-  /** Absent: environment and settings file, as for the command line. */
-  readonly config?: Config;
+/** What an agent works with: code, folders and connections, where `AgentConfig` is plain data. */
+export interface AgentParts {
+  /** A model of the caller's own: any language model of an AI SDK provider package. Absent: by name, from the catalogue. */
+  readonly provider?: Model;
+  readonly tools?: readonly Tool[];
+  /** A folder: the agent gets the file tools on it, and every tool is run in it. Absent: no file tools. */
+  readonly workspace?: string;
+  /** Gives the agent the tool `bash` (E-570). */
+  readonly shell?: ShellOptions | true;
+  /** Gives the agent `fetch_url`; public hosts, and those that are named here. */
+  readonly fetch?: { readonly allowHosts?: readonly string[] } | true;
+  readonly mcp?: readonly McpServer[];
+  /** Folders that are skills, or hold some (E-904). */
+  readonly skills?: readonly string[];
+  readonly subagents?: readonly SubAgentParts[];
+  readonly hooks?: Hooks | readonly Hooks[];
+  readonly middleware?: readonly Middleware[];
+  /** Spans with the names of the GenAI conventions; give one of `@opentelemetry/api`. */
+  readonly tracer?: Tracer;
   /** Where the causes of failures go; absent: nowhere. */
   readonly logger?: Logger;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** Absent: environment and settings file, as for the command line. */
+  readonly settings?: Config;
 }
 
-export interface RunOptions {
-  /** Aborting cancels the run (E-040). */
-  readonly signal?: AbortSignal;
+export interface SubAgentParts {
+  /** The tool is called `delegate_<name>` (E-905). */
+  readonly name: string;
+  /** For the model: what it can be asked for. */
+  readonly description: string;
+  readonly config?: AgentConfig;
+  readonly parts?: AgentParts;
 }
 
-/** Nothing starts before the first `next()` or `result()` (E-030). */
-export interface RunStream extends AsyncIterable<RunEvent>, AsyncDisposable {
-  /** The same promise every time; resolves also for a failed or cancelled run (E-022), and when nobody iterates. */
-  result(): Promise<RunResultData>;
-  cancel(): Promise<RunResultData>;
+/** @throws ConfigurationError  A value that can never work: named, here, never later (E-020). */
+export function createAgent(config: AgentConfig = {}, parts: AgentParts = {}): Agent {
+  return createDirectAgent(assembleFrom(config, parts));
 }
 
-export interface Agent extends AsyncDisposable {
-  /** Never rejects because the run failed: that is data (E-022). @throws RequestError  The model cannot be served. */
-  run(prompt: string, options?: RunOptions): Promise<RunResultData>;
-  /** Breaking out of the first iteration cancels the run (E-032); later iterations only watch (E-034). */
-  runStream(prompt: string, options?: RunOptions): RunStream;
-  /** Cancels what runs, then forgets all runs: their log lives as long as the agent. Idempotent. */
-  close(): Promise<void>;
-}
-
-/** @throws ConfigurationError  A setting that cannot work, a folder or harness that is not there. */
-export function createAgent(options: AgentOptions = {}): Agent {
-  const { cwd = '.', harness, logger } = options;
-  const config = options.config ?? loadConfig({ flags: { host: '127.0.0.1' } });
-  const local = composeLocal(config, {
-    cwd,
-    ...(harness === undefined ? {} : { base: harness }),
-    ...(logger === undefined ? {} : { logger }),
+/** Config and parts, put together. @throws ConfigurationError */
+export function assembleFrom(config: AgentConfig, parts: AgentParts): AssembledAgent {
+  const parsed = parseAgentConfig(config);
+  const { logger = silentLogger, clock = systemClock, random = systemRandom } = parts;
+  const catalogue = openCatalogue(parts.settings ?? loadConfig({ flags: { host: '127.0.0.1' } }), clock);
+  const workspace = parts.workspace === undefined ? null : resolve(parts.workspace);
+  const sources = sourcesOf(parts, { logger, clock, random, workspace });
+  const subagents = (parts.subagents ?? []).map(({ name, description, config: own = {}, parts: its = {} }) => ({
+    name,
+    description,
+    agent: assembleFrom({ name, ...own }, { ...inherited(parts), ...its }),
+  }));
+  return assembleAgent({
+    config: parsed,
+    engine: {
+      clock,
+      random,
+      logger,
+      tools: toolsOf(parts, workspace),
+      sources,
+      health: createModelHealth({ clock }),
+      ...(parts.middleware === undefined ? {} : { middleware: parts.middleware }),
+    },
+    workspace,
+    hooks: [parts.hooks ?? []].flat(),
+    tracer: parts.tracer ?? null,
+    subagents,
+    model: parts.provider ?? null,
+    catalogue,
+    async close() {
+      const all = [...sources, ...subagents.map(({ agent }) => agent), catalogue];
+      const closed = await Promise.allSettled(all.map((each) => each[Symbol.asyncDispose]()));
+      const faults = closed.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+      if (faults.length > 0) throw new AggregateError(faults, 'Parts of the agent could not be closed.');
+    },
   });
-  let closing: Promise<void> | null = null;
-  const start = async (prompt: string): Promise<RunId> => {
-    if (closing !== null) throw new RuntimeStateError('This agent is closed.');
-    const { model = null, instructions = null } = options;
-    const body: TaskBody = { ...plainTask, ...input(prompt), harnessId: await local.harness(), model, instructions };
-    return (await acceptTask(local.services, { principal: owner, idempotency: null, body })).runId;
-  };
-  const runStream: Agent['runStream'] = (prompt, runOptions = {}) =>
-    createRunStream(local.services, () => start(prompt), runOptions);
-  const close = async () => {
-    closing ??= Promise.resolve(local[Symbol.asyncDispose]());
-    await closing;
-  };
-  return {
-    runStream,
-    run: (prompt, runOptions) => runStream(prompt, runOptions).result(),
-    close,
-    [Symbol.asyncDispose]: close,
-  };
 }
 
-const plainTask: Omit<TaskBody, 'messages' | 'inputItems' | 'harnessId' | 'model' | 'instructions'> = {
-  previousResponseId: null,
-  store: true,
-  background: false,
-  maxOutputTokens: null,
-  maxStep: null,
-  timeoutSeconds: null,
-  metadata: {},
-  reinsEvents: false,
-  ignoredFields: [],
-};
-
-function input(prompt: string): Pick<TaskBody, 'messages' | 'inputItems'> {
-  const text = toWellFormed(prompt);
-  return { messages: [{ content: [{ type: 'text', text }] }], inputItems: [{ role: 'user', content: text }] };
+/** What a sub-agent has from its parent unless it has its own. */
+function inherited({ provider, workspace, logger, clock, random, settings, tracer }: AgentParts): AgentParts {
+  const entries = Object.entries({ provider, workspace, logger, clock, random, settings, tracer });
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-function createRunStream({ log, runs }: Services, start: () => Promise<RunId>, { signal }: RunOptions): RunStream {
-  let started: Promise<RunId> | null = null;
-  let outcome: Promise<RunResultData> | null = null;
-  let owned = false;
-  const begin = () => (started ??= start());
-  const result = () => {
-    outcome ??= awaitResult(begin());
-    // Whoever asks for the result hears of a refusal; that nobody asks must not end the process.
-    outcome.catch(() => {});
-    return outcome;
-  };
-  const cancel = async () => {
-    runs.stop(await begin(), 'cancel');
-    return result();
-  };
+function toolsOf(parts: AgentParts, workspace: string | null): readonly Tool[] {
+  const fetch = parts.fetch === true ? {} : parts.fetch;
+  return [
+    ...(workspace === null ? [] : fileTools),
+    ...(fetch === undefined ? [] : [createFetchUrl(fetch)]),
+    ...(parts.tools ?? []),
+  ];
+}
 
-  async function awaitResult(begun: Promise<RunId>): Promise<RunResultData> {
-    const runId = await begun;
-    const onAbort = () => runs.stop(runId, 'cancel');
-    signal?.addEventListener('abort', onAbort);
-    try {
-      if (signal?.aborted) onAbort();
-      for await (const events of log.follow(runId, { after: 0 })) {
-        const last = events.at(-1);
-        if (last?.type === 'run-result') return last.data;
-      }
-      throw new StorageError('The log of the run ended before the run did.');
-    } finally {
-      signal?.removeEventListener('abort', onAbort);
-    }
-  }
-
-  async function* iterate(owns: boolean): AsyncGenerator<RunEvent> {
-    const ended = result();
-    const runId = await begin();
-    let complete = false;
-    try {
-      for await (const batch of log.follow(runId, { after: 0 })) yield* batch;
-      complete = true;
-    } finally {
-      if (owns && !complete) await cancel();
-    }
-    await ended;
-  }
-
-  return {
-    result,
-    cancel,
-    [Symbol.asyncIterator]() {
-      const owns = !owned;
-      owned = true;
-      return iterate(owns);
-    },
-    async [Symbol.asyncDispose]() {
-      if (started !== null) await cancel().catch(() => {}); // A run that was refused needs no cancel.
-    },
+function sourcesOf(
+  { mcp, skills, shell }: AgentParts,
+  o: { readonly logger: Logger; readonly clock: Clock; readonly random: Random; readonly workspace: string | null },
+): readonly ToolSource[] {
+  const { logger } = o;
+  const environment = hostEnvironment();
+  const bash = async () => {
+    const opened = await openShell(shell === true ? {} : (shell ?? {}), o);
+    return { tools: opened === null ? [] : [createBashTool(opened)] };
   };
+  const skillTools = async () => {
+    const { prompt, tools } = await openSkills(skills ?? [], o);
+    return { tools, ...(prompt === '' ? {} : { guidance: prompt }) };
+  };
+  return [
+    ...(shell === undefined ? [] : [lazyTools('shell', { open: bash, logger })]),
+    ...(skills === undefined ? [] : [lazyTools('skills', { open: skillTools, logger })]),
+    ...(mcp === undefined
+      ? []
+      : [openMcp(mcp, { ...o, version: packageVersion(), environment, cwd: o.workspace ?? process.cwd() })]),
+  ];
 }

@@ -1,20 +1,25 @@
 // The only file that knows every folder: it puts the parts together, in the order in which they depend on each other.
 
 import { createBackgroundRuns } from './tasks/background-runs.ts';
-import { createCatalogue, type Catalogue, type ProviderListing } from './engine/models/catalogue.ts';
-import { createDemoModel } from './engine/models/demo-model.ts';
 import { createFrameFeeds } from './tasks/frame-feeds.ts';
 import { createHttpServer } from './http/server.ts';
 import { createNativeAdapter } from './harnesses/native/native-adapter.ts';
 import { createOwnerKey } from './auth/keys.ts';
 import { createRegistry, type HarnessRegistry } from './harnesses/registry.ts';
 import { createRunLog } from './stores/run-log.ts';
-import type { CatalogueEntry } from './engine/models/catalogue-data.ts';
+import type { Catalogue, ProviderListing } from './engine/models/catalogue.ts';
 import { createWorkspaces, fixedWorkspace, type Workspaces } from './files/workspaces.ts';
 import { defaultPolicies } from './engine/policies.ts';
 import { expireTasks } from './tasks/expire-tasks.ts';
 import { fileTools } from './engine/tools/file-tools.ts';
 import { harnessIds, type HarnessId } from './core/ids.ts';
+import { createBashTool } from './engine/tools/bash.ts';
+import { createFetchUrl } from './engine/tools/fetch-url.ts';
+import { createMemoryContent } from './runtimes/memory-content.ts';
+import { createModelHealth } from './engine/model-health.ts';
+import { lazyTools } from './engine/lazy-tools.ts';
+import { openCatalogue } from './open-catalogue.ts';
+import { openShell } from './open-shell.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { recoverRuns } from './tasks/recover-runs.ts';
@@ -24,6 +29,7 @@ import { silentLogger, type Logger } from './core/logger.ts';
 import { stderrLogger, systemClock, systemRandom } from './system.ts';
 import { ConfigurationError, StorageError } from './core/errors.ts';
 import type { Clock } from './core/clock.ts';
+import type { ContentStore } from './engine/content-store.ts';
 import type { Config } from './config.ts';
 import type { HarnessAdapter, HarnessStatus } from './harnesses/harness.ts';
 import type { Services } from './tasks/services.ts';
@@ -147,30 +153,39 @@ export interface DoctorReport {
   readonly node: string;
   readonly dataDir: string;
   readonly providers: readonly ProviderListing[];
+  /** What runs shell commands, and what it keeps them from. */
+  readonly shell: string;
   readonly harnesses: readonly { readonly base: string; readonly label: string; readonly status: HarnessStatus }[];
 }
 
 /** What is installed and which models answer. Calls no model, writes nothing. */
 export async function inspect(config: Config): Promise<DoctorReport> {
   await using catalogue = openCatalogue(config, systemClock);
-  const registry = createHarnesses(config, { catalogue, logger: silentLogger, clock: systemClock });
+  const registry = createHarnesses(config, {
+    catalogue,
+    logger: silentLogger,
+    clock: systemClock,
+    content: createMemoryContent(),
+  });
   const harnesses = await Promise.all(
     registry.bases.flatMap((base) => {
       const adapter = registry.adapter(base);
       return adapter === undefined ? [] : [adapter.probe().then((status) => ({ base, label: adapter.label, status }))];
     }),
   );
-  return { node: process.version, dataDir: config.server.dataDir, providers: catalogue.providers(), harnesses };
+  const { dataDir } = config.server;
+  return { node: process.version, dataDir, providers: catalogue.providers(), shell: await shellOf(config), harnesses };
 }
 
-function openCatalogue({ models, demo }: Config, clock: Clock): Catalogue {
-  return createCatalogue({
-    entries: models.catalogue.map(catalogueEntry),
-    providers: models.credentials,
-    order: models.providers,
-    demo: createDemoModel({ clock, speed: demo.speed }),
-    ...(models.default === null ? {} : { defaultModel: models.default }),
-  });
+async function shellOf({ agent, server }: Config): Promise<string> {
+  try {
+    const parts = { clock: systemClock, random: systemRandom };
+    const shell = await openShell({ ...agent.shell, hidden: [server.dataDir] }, parts);
+    return shell === null ? 'off: the agent has no shell.' : shell.describe();
+  } catch (cause) {
+    if (cause instanceof ConfigurationError) return cause.message;
+    throw cause;
+  }
 }
 
 /** Its credential may come later; the server is of use until then. */
@@ -179,29 +194,32 @@ function warnOfDefaultModel({ models }: Config, catalogue: Catalogue, logger: Lo
   if (!choice.available) logger.warn('The default model cannot be served.', { model: choice.id, why: choice.why });
 }
 
-/** An entry of the settings: what it does not say is unknown. */
-function catalogueEntry(entry: Config['models']['catalogue'][number]): CatalogueEntry {
-  const { id, label = id, providers, contextTokens = null, maxOutputTokens = null } = entry;
-  return { id, label, names: providers, contextTokens, maxOutputTokens, accepts: ['text/*'] };
-}
-
 function createHarnesses(
   config: Config,
   o: {
     readonly catalogue: Catalogue;
     readonly logger: Logger;
     readonly clock: Clock;
+    readonly content: ContentStore;
     readonly adapters?: readonly HarnessAdapter[];
   },
 ): HarnessRegistry {
-  const { catalogue, logger, clock } = o;
+  const { catalogue, logger, clock, content } = o;
+  const { shell, fetchHosts } = config.agent;
+  const bash = async () => {
+    const opened = await openShell({ ...shell, hidden: [config.server.dataDir] }, { clock, random: systemRandom });
+    return { tools: opened === null ? [] : [createBashTool(opened)] };
+  };
   const native = createNativeAdapter(
     {
       clock,
       random: systemRandom,
       logger,
       policies: defaultPolicies,
-      tools: fileTools,
+      tools: [...fileTools, createFetchUrl({ allowHosts: fetchHosts })],
+      sources: [lazyTools('shell', { open: bash, logger })],
+      content,
+      health: createModelHealth({ clock }),
       openModel: (ref) => catalogue.open(ref),
     },
     catalogue,
@@ -233,7 +251,7 @@ function createServices(o: {
     logger,
     clock,
     random: systemRandom,
-    harnesses: createHarnesses(config, o),
+    harnesses: createHarnesses(config, { ...o, content: store }),
     runs: createBackgroundRuns({ clock, logger }),
     frames: createFrameFeeds(log),
     owner: systemRandom.token(),

@@ -50,6 +50,17 @@ const groups = {
     /** Folder whose copy a new session starts with (UD-88). */
     template: text.nullable().default(null),
     systemPrompt: text.nullable().default(null),
+    /** Whether the agent keeps a task list where a harness does not say. */
+    planning: z.boolean().default(true),
+    shell: z
+      .strictObject({
+        /** `auto`: a sandbox where there is one, else an interpreted shell; the host's own only when it is named. */
+        kind: z.enum(['auto', 'sandboxed', 'interpreted', 'host', 'off']).default('auto'),
+        network: z.enum(['none', 'full']).default('full'),
+      })
+      .prefault({}),
+    /** Hosts that `fetch_url` may reach though they are not public; `*.suffix` names all below it. */
+    fetchHosts: z.array(text).default([]),
   }),
   harnesses: z.strictObject({ preferred: text.default('native') }),
   limits: z.strictObject({
@@ -280,4 +291,9 @@ function readIfThere(path: string): string | null {
 function deepFreeze<T extends object>(value: T): T {
   for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
   return Object.freeze(value);
+}
+
+/** The environment as it is: for child processes, which get what they may have of it, never for settings. */
+export function hostEnvironment(): Environment {
+  return process.env;
 }

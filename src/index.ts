@@ -1,7 +1,27 @@
-export { createAgent, type Agent, type AgentOptions, type RunOptions, type RunStream } from './agent.ts';
+export { createAgent, type AgentParts, type SubAgentParts } from './agent.ts';
 export { createServer, type Server } from './compose.ts';
 export { loadConfig, type Config, type ConfigSources } from './config.ts';
-export { ConfigurationError, ReinsError, RequestError } from './core/errors.ts';
+export { ConfigurationError, ReinsError, RequestError, RuntimeStateError, TransientToolError } from './core/errors.ts';
 export { verdictOf, type RunResultData, type RunStatus, type StopReason, type Verdict } from './core/outcome.ts';
-export type { RunEvent, RunEventType, UserMessage } from './core/run-event.ts';
+export {
+  RunAwaitingInput,
+  RunCancelled,
+  RunError,
+  RunFailed,
+  RunLimitReached,
+  RunRefused,
+  RunResult,
+  RunTruncated,
+} from './core/run-result.ts';
+export type { Limits, PendingTool, RunEvent, RunEventType, Todo, UserMessage } from './core/run-event.ts';
 export type { Usage } from './core/usage.ts';
+export { defineTool, type InputSchema } from './engine/define-tool.ts';
+export type { Hooks, HookName, HookPayload } from './engine/hooks.ts';
+export type { McpServer } from './engine/mcp/mcp-server.ts';
+export type { Middleware } from './engine/middleware.ts';
+export type { Tool, ToolContext, ToolOutput } from './engine/tool.ts';
+export type { AgentConfig } from './runtimes/agent-config.ts';
+export type { Agent, RunOptions } from './runtimes/direct-agent.ts';
+export type { InputMessage, InputPart, RunInput } from './runtimes/run-input.ts';
+export type { RunStream } from './runtimes/run-stream.ts';
+export type { TextOptions, TextReset, TextStream } from './runtimes/text-stream.ts';

@@ -5,7 +5,8 @@ import { parseVerbArgs, type Verb } from './verb.ts';
 const usage = `Usage: reins doctor [--json] [--data DIR] [--config FILE]
 
 Tells which providers of models have what they need, which harnesses are installed, which models they can ask for and why not
-others, the Node in use and the data folder. No call is made: that a key is set is all that is checked, not that it is right.
+others, what runs shell commands, the Node in use and the data folder. No call is made: that a key is set is all that is
+checked, not that it is right.
 `;
 
 const options = { json: { type: 'boolean' }, data: { type: 'string' }, config: { type: 'string' } } as const;
@@ -26,6 +27,7 @@ export function describeReport(report: DoctorReport): string {
   return [
     `Node         ${report.node}`,
     `Data folder  ${report.dataDir}`,
+    `Shell        ${report.shell}`,
     '',
     'Providers (no call is made: whether a key is right shows when a model is used)',
     ...describeProviders(report.providers),

@@ -48,11 +48,11 @@ export const run: Verb = {
     const [stop, { left }] = [listenForStop(), terminal.out];
     stop.addEventListener('abort', () => show.note('Cancelling; a second signal ends it at once.'), { once: true });
     left.addEventListener('abort', () => show.note('Nobody reads the output any more; cancelling.'), { once: true });
-    const { createAgent } = await import('../agent.ts');
+    const { openLocalAgent } = await import('../local-agent.ts');
     const { harness, model } = values;
     const named = { ...(harness === undefined ? {} : { harness }), ...(model === undefined ? {} : { model }) };
     const logger = createFailureNotes({ note: show.note, secrets: secretsOf(config) });
-    await using agent = createAgent({ config, cwd, logger, ...named });
+    await using agent = await openLocalAgent({ config, cwd, logger, ...named });
     const stream = agent.runStream(prompt, { signal: AbortSignal.any([stop, left]) });
     try {
       for await (const event of stream) show.event(event);

@@ -2,29 +2,124 @@
 // its end, and the log its `run-result`. Cancel, failure, budgets and recovery all close here, in every driver.
 //
 // C1. The result is computed from the state after all other closing events: it equals the fold of the log (E-134).
-// C2. Order: answers, `step-finished`, `budget-reached`?, `error`?, `run-result` (E-131).
+// C2. Order: decisions, answers, `step-finished`, `budget-reached`?, `error`?, `run-result` (E-131).
+// C3. What still waits for a person when a run ends is decided `cancelled` first, then its call is closed (E-607). A run
+//     that parks closes nothing: `parkRun`.
 
-import { evolve, type CallProgress, type CallState, type OpenStep, type RunState } from './run-state.ts';
-import { parsedOrText } from './json.ts';
-import { toolAnswer } from './tool-answer.ts';
-import { executionKeyOf, type BudgetReached, type EventDraft, type RunEvent, type ToolOutcome } from './run-event.ts';
+import { approvalIds } from './ids.ts';
+import { costOf } from './cost.ts';
+import {
+  evolve,
+  isOpen,
+  type CallProgress,
+  type CallState,
+  type OpenStep,
+  type PendingEntry,
+  type RunState,
+} from './run-state.ts';
+import { hashText } from './text.ts';
+import { parsedOrText, type JsonValue } from './json.ts';
+import { toolAnswer, type ToolAnswerContent } from './tool-answer.ts';
+import {
+  executionKeyOf,
+  type ApprovalDecided,
+  type BudgetReached,
+  type EventDraft,
+  type PendingTool,
+  type RunEvent,
+  type ToolOutcome,
+} from './run-event.ts';
 import type { ErrorInfo, RunResultData, StopReason } from './outcome.ts';
 
 export type Ending =
   | { readonly status: 'completed'; readonly stopReason: StopReason; readonly budget?: BudgetReached }
   | { readonly status: 'cancelled'; readonly unstopped?: readonly string[] }
-  | { readonly status: 'failed'; readonly error: ErrorInfo };
+  | { readonly status: 'failed'; readonly error: ErrorInfo; readonly budget?: BudgetReached };
+
+/** A leg that ends without ending the run: everything stays open for the next one (E-819). */
+export type Park = { readonly status: 'awaiting-input' | 'paused' };
+
+/** The run waits, for a person or to be resumed: the last event of its leg. */
+export function parkRun(state: RunState, park: Park, nowMs: number): readonly EventDraft[] {
+  const pending = state.pending.filter(isOpen).map(toPending);
+  return [
+    { type: 'run-result', data: resultOf(state, { ending: park, nowMs, pending }), step: state.step, attempt: 0 },
+  ];
+}
 
 /** Everything that still has to be written for the run to have ended. */
 export function closeRun(state: RunState, ending: Ending, nowMs: number): readonly EventDraft[] {
-  const drafts: EventDraft[] = [];
-  if (state.open !== null) drafts.push(...closeStep(state, state.open, { ending, nowMs }));
   const position = { step: state.step, attempt: 0 };
-  if (ending.status === 'completed' && ending.budget !== undefined && state.budget === null)
+  const drafts: EventDraft[] = state.pending
+    .filter(isOpen)
+    .map((entry) => decidedBy('engine', entry, { decision: 'cancelled' }));
+  const pending = ending.status === 'cancelled' ? uncertainCalls(state, nowMs) : [];
+  if (state.open !== null) drafts.push(...closeStep(state, state.open, { ending, nowMs }));
+  if (ending.status !== 'cancelled' && ending.budget !== undefined && state.budget === null)
     drafts.push({ type: 'budget-reached', data: ending.budget, ...position });
   if (ending.status === 'failed') drafts.push({ type: 'error', data: ending.error, ...position });
   const closed = applyDrafts(state, drafts, nowMs);
-  return [...drafts, { type: 'run-result', data: resultOf(closed, ending, nowMs), ...position }];
+  return [...drafts, { type: 'run-result', data: resultOf(closed, { ending, nowMs, pending }), ...position }];
+}
+
+/** The event that decides an entry. */
+export function decidedBy(
+  by: string,
+  { approvalId, executionKey, kind, step }: PendingTool,
+  said: Pick<ApprovalDecided, 'decision'> & Partial<Pick<ApprovalDecided, 'note' | 'ruleId' | 'output'>>,
+): EventDraft {
+  return { type: 'approval-decided', data: { approvalId, executionKey, kind, by, ...said }, step, attempt: 0 };
+}
+
+/** Manual calls in flight whose outcome nobody knows, for the record of a cancelled run (E-818). */
+function uncertainCalls(state: RunState, nowMs: number): readonly PendingTool[] {
+  return (state.open?.calls ?? []).flatMap(({ call, progress }): PendingTool[] => {
+    if (progress.at !== 'dispatched' || progress.replay !== 'manual') return [];
+    const request = { kind: 'recovery', input: progress.input, argsDigest: '', name: call.name } as const;
+    return [pendingTool(state, { ...request, callId: call.id, replay: 'manual', nowMs, attempt: progress.toolAttempt })];
+  });
+}
+
+/** A request to a person, with an id that is the same whenever the same question arises from the same log. */
+export function pendingTool(
+  { runId, step, pending, config }: RunState,
+  o: {
+    readonly kind: PendingTool['kind'];
+    readonly callId: string;
+    readonly name: string;
+    readonly input: JsonValue;
+    readonly argsDigest: string;
+    readonly replay: PendingTool['replay'];
+    readonly attempt: number;
+    readonly nowMs: number;
+    readonly reason?: string;
+    readonly questions?: PendingTool['questions'];
+  },
+): PendingTool {
+  const executionKey = executionKeyOf(runId, step, o.callId);
+  const asked = pending.filter((entry) => entry.executionKey === executionKey).length;
+  const seconds = config?.permissions?.expiresAfterSeconds ?? null;
+  return {
+    approvalId: approvalIds.make(`${runId.slice(5)}${step}${hashText(`${o.kind}:${o.callId}`)}${asked || ''}`),
+    kind: o.kind,
+    executionKey,
+    runId,
+    step,
+    call: { id: o.callId, name: o.name, input: o.input },
+    argsDigest: o.argsDigest,
+    replay: o.replay,
+    toolAttempt: o.attempt,
+    status: o.kind === 'recovery' ? 'uncertain' : 'pending',
+    requestedAtMs: o.nowMs,
+    expiresAtMs: seconds === null ? null : o.nowMs + seconds * 1000,
+    ...(o.reason === undefined ? {} : { reason: o.reason }),
+    ...(o.questions === undefined ? {} : { questions: o.questions }),
+  };
+}
+
+/** An entry as clients see it: what was said of it is an event of its own. */
+function toPending({ decided: _decided, ...entry }: PendingEntry): PendingTool {
+  return entry;
 }
 
 function closeStep(
@@ -93,7 +188,7 @@ function notRun(ending: Ending): { outcome: ToolOutcome; content: string } {
 export function answerCall(
   state: RunState,
   entry: CallState,
-  answer: { readonly outcome: ToolOutcome; readonly content: string },
+  answer: { readonly outcome: ToolOutcome; readonly content: string; readonly isError?: boolean },
 ): readonly EventDraft[] {
   const { call, progress } = entry;
   const position = callPosition(state);
@@ -106,7 +201,7 @@ export function answerCall(
   const toolAttempt = progress.at === 'dispatched' ? progress.toolAttempt : 0;
   const complete = { ...named, outcome: answer.outcome, toolAttempt, durationMs: 0, _raw: answer.content };
   drafts.push({ type: 'tool-call-complete', data: complete, ...position });
-  drafts.push(resultDraft(state, entry, { content: answer.content, isError: true }));
+  drafts.push(resultDraft(state, entry, { content: answer.content, isError: answer.isError ?? true }));
   return drafts;
 }
 
@@ -116,14 +211,13 @@ export function answerReturned(
   entry: CallState,
   { raw, outcome }: Extract<CallProgress, { at: 'returned' }>,
 ): EventDraft {
-  const content = toolAnswer(raw, state.limits.maxResultChars);
-  return resultDraft(state, entry, { content, isError: outcome !== 'ok' });
+  return resultDraft(state, entry, { ...toolAnswer(raw), isError: outcome !== 'ok' });
 }
 
 function resultDraft(
   state: RunState,
   { call }: CallState,
-  result: { readonly content: string; readonly isError: boolean },
+  result: ToolAnswerContent & { readonly isError: boolean },
 ): EventDraft {
   return { type: 'tool-result', data: { toolCallId: call.id, name: call.name, ...result }, ...callPosition(state) };
 }
@@ -143,11 +237,15 @@ function stamp(state: RunState, draft: EventDraft, at: number): RunEvent {
   return { v: 1, seq: 0, runId: state.runId, sessionId: state.sessionId, at, leg: state.leg, ...draft };
 }
 
-function resultOf(state: RunState, ending: Ending, nowMs: number): RunResultData {
+function resultOf(
+  state: RunState,
+  o: { readonly ending: Ending | Park; readonly nowMs: number; readonly pending: readonly PendingTool[] },
+): RunResultData {
+  const { ending, nowMs, pending } = o;
   const output = outputOf(state);
   const answered = ending.status === 'completed' && output !== '';
   const partial = answered ? null : state.abandonedText || (output === '' ? (state.last?.text ?? '') : '');
-  const fallback = state.switchReason !== null;
+  const cost = costOf(state.usage, state.limits);
   return {
     runId: state.runId,
     sessionId: state.sessionId,
@@ -158,24 +256,34 @@ function resultOf(state: RunState, ending: Ending, nowMs: number): RunResultData
     partialOutput: partial === '' ? null : partial,
     usage: state.usage,
     usageIncomplete: state.usageIncomplete,
+    cost: { ...cost, estimated: cost.estimated || state.usageIncomplete },
     error: ending.status === 'failed' ? ending.error : null,
-    pending: [],
+    pending,
+    todos: state.todos,
     steps: state.step,
     attempts: state.attempts,
-    model: { requested: state.requested, served: state.served, fallback, reason: state.switchReason },
+    model: {
+      requested: state.requested,
+      served: state.served,
+      fallback: state.piecesSwitched || state.last?.switched === true,
+      reason: state.switchReason,
+    },
+    undelivered: state.unread,
     unstopped: ending.status === 'cancelled' ? (ending.unstopped ?? []) : [],
     startedAtMs: state.startedAtMs,
     endedAtMs: nowMs,
   };
 }
 
-function stopReasonOf(ending: Ending): StopReason | null {
+function stopReasonOf(ending: Ending | Park): StopReason | null {
   switch (ending.status) {
     case 'completed':
       return ending.stopReason;
     case 'cancelled':
       return 'cancelled';
     case 'failed':
+    case 'awaiting-input':
+    case 'paused':
       return null;
   }
 }
@@ -184,5 +292,5 @@ function stopReasonOf(ending: Ending): StopReason | null {
 function outputOf(state: RunState): string {
   const { last } = state;
   const answers = last !== null && last.finishReason !== null && (last.calls === 0 || last.callsNotRun);
-  return state.answerPieces + (answers ? last.text : '');
+  return state.answerBefore + state.answerPieces + (answers ? last.text : '');
 }

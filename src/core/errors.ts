@@ -6,7 +6,9 @@ import type { RunId, SessionId } from './ids.ts';
 
 /** Root of all errors that Reins throws on purpose. `type` is the class name, the same in every driver (E-070). */
 export class ReinsError extends Error {
-  readonly retryable: boolean = false;
+  get retryable(): boolean {
+    return false;
+  }
   get type(): string {
     return this.constructor.name;
   }
@@ -26,12 +28,16 @@ export class AdapterProtocolError extends ReinsError {}
 
 /** The store could not read or write. */
 export class StorageError extends ReinsError {
-  override readonly retryable: boolean = true;
+  override get retryable(): boolean {
+    return true;
+  }
 }
 
 /** A write was refused by the fence: this process no longer owns the run (E-801). */
 export class LeaseLostError extends StorageError {
-  override readonly retryable = false;
+  override get retryable(): boolean {
+    return false;
+  }
   readonly runId: RunId;
   constructor(runId: RunId) {
     super('Another process has taken this run over.');
@@ -41,12 +47,16 @@ export class LeaseLostError extends StorageError {
 
 /** The database was written by a newer Reins (E-804). */
 export class SchemaError extends StorageError {
-  override readonly retryable = false;
+  override get retryable(): boolean {
+    return false;
+  }
 }
 
 /** A model stream stalled, or ended without the provider's own end mark (E-301, E-306). */
 export class IncompleteStreamError extends ReinsError {
-  override readonly retryable = true;
+  override get retryable(): boolean {
+    return true;
+  }
   readonly how: 'stalled' | 'incomplete';
   constructor(how: 'stalled' | 'incomplete', message: string) {
     super(message);
@@ -56,12 +66,23 @@ export class IncompleteStreamError extends ReinsError {
 
 /** A reply whose structure is broken, such as two calls with one id (E-307). */
 export class MalformedReplyError extends ReinsError {
-  override readonly retryable = true;
+  override get retryable(): boolean {
+    return true;
+  }
 }
 
 /** A model call passed its whole-call limit (E-304). */
 export class CallTimeoutError extends ReinsError {
-  override readonly retryable = true;
+  override get retryable(): boolean {
+    return true;
+  }
+}
+
+/** Thrown by a tool's author: the call failed for now and may be tried again (E-544). */
+export class TransientToolError extends ReinsError {
+  override get retryable(): boolean {
+    return true;
+  }
 }
 
 export type RequestErrorType =
@@ -117,6 +138,9 @@ const notFoundCodes = {
   response: 'response_not_found',
   session: 'session_not_found',
   file: 'file_not_found',
+  approval: 'reins_approval_not_found',
+  rule: 'reins_rule_not_found',
+  message: 'reins_message_not_found',
 } as const;
 
 /** 404 for an object that is unknown, deleted, or another principal's: the three are not told apart (U-042). */
@@ -171,6 +195,86 @@ export class ModelUnavailableError extends RequestError {
       code: 'model_unavailable',
       message: `This model cannot be served here: ${reason}`,
       param: 'model',
+    });
+  }
+}
+
+/** 409 `reins_approval_conflict`: something else was decided before (E-602). `approval` is the stored record. */
+export class ApprovalConflictError extends RequestError {
+  constructor(approval: JsonObject) {
+    super({
+      status: 409,
+      errorType: 'invalid_request_error',
+      code: 'reins_approval_conflict',
+      message: 'Another decision was stored before this one; detail.approval has it.',
+      detail: { approval },
+    });
+  }
+}
+
+/** 409 `reins_approval_closed`: expired, cancelled, its task ended, or other arguments were asked for (E-602, E-603). */
+export class ApprovalClosedError extends RequestError {
+  constructor(approval: JsonObject, why: 'closed' | 'digest') {
+    super({
+      status: 409,
+      errorType: 'invalid_request_error',
+      code: 'reins_approval_closed',
+      message:
+        why === 'closed'
+          ? 'Nobody can decide this any more; detail.approval says why.'
+          : 'The arguments differ from those this decision was made for; detail.approval has them.',
+      ...(why === 'closed' ? {} : { param: 'arguments_digest' }),
+      detail: { approval },
+    });
+  }
+}
+
+/** 409 `reins_task_ended`: there is nobody left to read a message; nothing was taken in (E-661). */
+export class TaskEndedError extends RequestError {
+  constructor() {
+    super({
+      status: 409,
+      errorType: 'invalid_request_error',
+      code: 'reins_task_ended',
+      message: 'This task has ended; go on with a new one in its session.',
+    });
+  }
+}
+
+/** 409 `reins_idempotency_conflict`: a message id was used before, for something else (UR-33). */
+export class IdempotencyConflictError extends RequestError {
+  constructor(param: string) {
+    super({
+      status: 409,
+      errorType: 'invalid_request_error',
+      code: 'reins_idempotency_conflict',
+      message: 'This id was used before, with another content; give a new message a new id.',
+      param,
+    });
+  }
+}
+
+/** 422 `reins_capability_unsupported`: the harness cannot do this at all (P-070). */
+export class CapabilityUnsupportedError extends RequestError {
+  constructor(what: string) {
+    super({
+      status: 422,
+      errorType: 'invalid_request_error',
+      code: 'reins_capability_unsupported',
+      message: `The harness of this task ${what}.`,
+    });
+  }
+}
+
+/** 404 `session_expired`: past its retention, with nothing left to go on with (UD-61). */
+export class SessionExpiredError extends RequestError {
+  constructor(param?: string) {
+    super({
+      status: 404,
+      errorType: 'invalid_request_error',
+      code: 'session_expired',
+      message: 'This session is past its retention; start a new one.',
+      ...(param === undefined ? {} : { param }),
     });
   }
 }

@@ -12,6 +12,7 @@ export type RunId = Id<'resp_'>;
 export type SessionId = Id<'hsess'>;
 export type HarnessId = Id<'chrn_'>;
 export type ApprovalId = Id<'apr_'>;
+export type RuleId = Id<'rule_'>;
 
 function idKind<P extends string>(prefix: P) {
   return {
@@ -29,4 +30,5 @@ export const runIds = idKind('resp_');
 export const sessionIds = idKind('hsess');
 export const harnessIds = idKind('chrn_');
 export const approvalIds = idKind('apr_');
+export const ruleIds = idKind('rule_');
 export const keyIds = idKind('key_');

@@ -1,5 +1,5 @@
 import type { RunId, SessionId } from './ids.ts';
-import type { PendingTool } from './run-event.ts';
+import type { PendingTool, Todo } from './run-event.ts';
 import type { Usage } from './usage.ts';
 
 export type RunStatus = 'running' | 'completed' | 'paused' | 'awaiting-input' | 'cancelled' | 'failed';
@@ -37,7 +37,8 @@ export type RunErrorType =
   | 'ProviderError'
   | 'QuotaExhaustedError'
   | 'RecoveryExhaustedError'
-  | 'StorageError';
+  | 'StorageError'
+  | 'ToolProtocolError';
 
 /** `message` is safe to show. */
 export interface ErrorInfo {
@@ -47,6 +48,8 @@ export interface ErrorInfo {
   readonly provider?: string;
   readonly model?: string;
   readonly status?: number;
+  /** What led to it, outermost first; names and sentences that are safe to show. */
+  readonly causes?: readonly { readonly type: string; readonly message: string }[];
 }
 
 export interface ModelRef {
@@ -67,8 +70,13 @@ export interface RunResultData {
   readonly partialOutput: string | null;
   readonly usage: Usage | null;
   readonly usageIncomplete: boolean;
+  /** `estimated`: the price is a guess, or the usage is not whole. Null dollars: no usage is known. */
+  readonly cost: { readonly dollars: number | null; readonly estimated: boolean };
   readonly error: ErrorInfo | null;
+  /** What waits for a person; after a cancel also calls whose outcome is unknown (E-818). */
   readonly pending: readonly PendingTool[];
+  /** The task list, whole; null when none was ever made. */
+  readonly todos: readonly Todo[] | null;
   readonly steps: number;
   readonly attempts: number;
   readonly model: {
@@ -77,6 +85,8 @@ export interface RunResultData {
     readonly fallback: boolean;
     readonly reason: string | null;
   };
+  /** Ids of steering messages that no step took in (E-665). */
+  readonly undelivered: readonly string[];
   /** What a cancel could not stop, in words (E-817). */
   readonly unstopped: readonly string[];
   readonly startedAtMs: number;

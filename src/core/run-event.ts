@@ -1,7 +1,7 @@
 // The one vocabulary inside Reins (E-001): harnesses produce these facts, everything else folds them.
 //
 // Laws
-// R1. A committed event is never withdrawn. A live one (`text-delta`, `thinking-delta`, `tool-call-delta`, `waiting`) is
+// R1. A committed event is never withdrawn. A live one (`text-delta`, `thinking-delta`, `tool-call-delta`, `tool-output-delta`, `waiting`) is
 //     provisional: its attempt may be given up by `attempt-reset`.
 // R2. `seq` is given by the append, 1, 2, 3 … without holes; a producer makes drafts and never numbers them (E-100).
 // R3. Fields that begin with `_` are private: stored and folded, never projected (E-104).
@@ -9,12 +9,21 @@
 import type { JsonObject, JsonValue } from './json.ts';
 import type { ApprovalId, HarnessId, RunId, SessionId } from './ids.ts';
 import type { ErrorInfo, ModelRef, RunResultData, StopReason } from './outcome.ts';
+import type { Question } from './questions.ts';
 import type { Usage } from './usage.ts';
 
 export type UserPart =
   | { readonly type: 'text'; readonly text: string }
   /** A text file given inline; it reaches the model as text under its name. */
-  | { readonly type: 'file'; readonly filename: string; readonly mediaType: string; readonly text: string };
+  | { readonly type: 'file'; readonly filename: string; readonly mediaType: string; readonly text: string }
+  /** An image or another file: its bytes are in the content store under `ref` (E-105). */
+  | {
+      readonly type: 'media';
+      readonly mediaType: string;
+      readonly filename?: string;
+      readonly ref: string;
+      readonly bytes: number;
+    };
 
 export interface UserMessage {
   readonly content: readonly UserPart[];
@@ -28,18 +37,49 @@ export interface Limits {
   readonly maxToolRounds: number | null;
   /** Output tokens over all calls of the run; a protocol's `max_output_tokens` (UD-03). */
   readonly maxOutputTokens: number | null;
+  /** Input and output tokens together, over all calls. */
+  readonly maxTotalTokens: number | null;
+  readonly maxCostDollars: number | null;
+  /** Dollars per million tokens; null = unknown, then 3 and 15, and the cost is marked as estimated. */
+  readonly inputCostPerM: number | null;
+  readonly outputCostPerM: number | null;
+  /** Time at work; waiting for a person does not count (UR-03). */
   readonly maxSeconds: number | null;
+  /** null = the model's own window. */
+  readonly maxContextTokens: number | null;
+  /** Characters of a tool result that the model reads at once; more is paged (E-550). */
   readonly maxResultChars: number;
+  /** How often a reply that was cut at its token limit is gone on with (E-400). */
+  readonly maxTruncationRecoveries: number;
   readonly finalAnswerOnLimit: boolean;
+  /** null = off. */
+  readonly loopGuard: LoopGuard | null;
+}
+
+/** Repeated calls: a note after `threshold` laps of a cycle of at most `maxPeriod` calls, an end after `breakAfterLaps` (E-560). */
+export interface LoopGuard {
+  readonly maxPeriod: number;
+  readonly threshold: number;
+  /** Calls looked back at. */
+  readonly history: number;
+  /** null = never. */
+  readonly breakAfterLaps: number | null;
 }
 
 export const noBudgets: Limits = {
   maxSteps: 0,
   maxToolRounds: null,
   maxOutputTokens: null,
+  maxTotalTokens: null,
+  maxCostDollars: null,
+  inputCostPerM: null,
+  outputCostPerM: null,
   maxSeconds: null,
+  maxContextTokens: null,
   maxResultChars: 12_000,
+  maxTruncationRecoveries: 3,
   finalAnswerOnLimit: true,
+  loopGuard: { maxPeriod: 4, threshold: 3, history: 64, breakAfterLaps: 10 },
 };
 
 /** What the views of a server task need beside the events; written once, at admission. */
@@ -67,6 +107,46 @@ export interface RunConfig {
   readonly systemPrompt: string | null;
   readonly instructions: string | null;
   readonly disabledTools: readonly string[];
+  /** Absent: everything is allowed, nobody is asked, and the model is told of unknown outcomes. */
+  readonly permissions?: RunPermissions;
+  /** Whether the agent keeps a task list (E-640). */
+  readonly planning?: boolean;
+  /** Output tokens of one reply; null or absent: the model's limit, at most 32,000. */
+  readonly maxTokens?: number | null;
+  readonly temperature?: number;
+  /** JSON Schema that the final answer has to fit. */
+  readonly outputSchema?: JsonObject;
+}
+
+/** `allow-edits` asks before commands and the network, `allow-reads` before everything but reading (E-521). */
+export type PermissionMode = 'allow-all' | 'allow-edits' | 'allow-reads';
+
+export interface RunPermissions {
+  readonly mode: PermissionMode;
+  /** By tool name; a `deny` from any side wins (E-520). */
+  readonly tools: Readonly<Record<string, 'allow' | 'ask' | 'deny'>>;
+  /** Whether a manual call with an unknown outcome waits for a person (E-542). */
+  readonly onUnknown: 'park' | 'tell-model';
+  /** Whether the agent may ask its user (E-611). */
+  readonly questions: boolean;
+  /** How long an entry may stay open; null = for ever (E-606). */
+  readonly expiresAfterSeconds: number | null;
+  readonly onExpiry: 'deny' | 'cancel-run';
+}
+
+/** The agent that a run belongs to; a run goes on only with the same name, version and digest (E-053). */
+export interface AgentRef {
+  readonly name: string;
+  readonly version: string | null;
+  /** Hash of its configuration. */
+  readonly digest: string;
+}
+
+/** The run that this one works for, as a sub-agent (E-905). */
+export interface ParentRun {
+  readonly runId: RunId;
+  readonly executionKey: string;
+  readonly depth: number;
 }
 
 export interface RunStarted {
@@ -76,6 +156,8 @@ export interface RunStarted {
   readonly task?: TaskFacts;
   readonly _config?: RunConfig;
   readonly requestId?: string;
+  readonly agent?: AgentRef;
+  readonly parent?: ParentRun;
   readonly model: ModelRef;
   readonly limits: Limits;
 }
@@ -146,20 +228,74 @@ export type ToolOutcome =
   | 'cancelled'
   | 'not-run';
 
+export type PendingStatus =
+  | 'pending'
+  | 'approved'
+  | 'denied'
+  | 'answered'
+  | 'expired'
+  | 'cancelled'
+  | 'uncertain'
+  | 'resolved';
+
+/** A call that needs a person: an approval, an answer, or a word on its unknown outcome. Open: `pending`, `uncertain`. */
 export interface PendingTool {
   readonly approvalId: ApprovalId;
   readonly kind: 'approval' | 'question' | 'recovery';
   readonly executionKey: string;
+  /** The run whose call it is: a sub-agent's has its own. */
+  readonly runId: RunId;
+  readonly step: number;
+  readonly agentPath?: readonly string[];
   readonly call: { readonly id: string; readonly name: string; readonly input: JsonValue };
   readonly argsDigest: string;
-  readonly status: 'pending' | 'approved' | 'denied' | 'answered' | 'expired' | 'cancelled' | 'uncertain' | 'resolved';
+  readonly replay: ReplayPolicy;
+  readonly toolAttempt: number;
+  readonly status: PendingStatus;
   readonly requestedAtMs: number;
   readonly expiresAtMs: number | null;
+  readonly reason?: string;
+  readonly questions?: readonly Question[];
+}
+
+/** What was said of a pending call. `expired` and `cancelled` are the engine's own words (E-604). */
+export type ApprovalWord =
+  | 'approve'
+  | 'deny'
+  | 'answer'
+  | 'decline'
+  | 'result'
+  | 'retry'
+  | 'abort'
+  | 'expired'
+  | 'cancelled';
+
+export interface ApprovalDecided {
+  readonly approvalId: ApprovalId;
+  readonly executionKey: string;
+  readonly kind: PendingTool['kind'];
+  readonly decision: ApprovalWord;
+  /** A principal, `rule:<id>`, or `engine`. */
+  readonly by: string;
+  readonly note?: string;
+  readonly ruleId?: string;
+  /** What the model reads, for an answered question or a known result. */
+  readonly output?: { readonly content: string; readonly isError: boolean };
 }
 
 export interface Todo {
   readonly content: string;
   readonly status: 'pending' | 'in_progress' | 'completed';
+}
+
+/** Bytes in the content store. */
+export interface ContentRef {
+  readonly ref: string;
+  readonly bytes: number;
+}
+
+export interface MediaRef extends ContentRef {
+  readonly mediaType: string;
 }
 
 export interface BudgetReached {
@@ -184,6 +320,9 @@ export interface EventData {
     readonly model: ModelRef;
     /** Output tokens the reply may have; null = the model's own limit. */
     readonly replyBudget: number | null;
+    /** Size of the request as the engine reckons it; absent where it does not. */
+    readonly tokensEstimated?: number;
+    /** What is missing or left over, as `mcp:<name>` or `process:<name>`. */
     readonly degraded?: readonly string[];
   };
   'text-delta': string;
@@ -204,6 +343,8 @@ export interface EventData {
     /** Waited so far in this wait, one decimal. */
     readonly seconds: number;
     readonly name?: string;
+    /** Age of the newest byte from upstream, pings included (E-302). */
+    readonly lastByteMs?: number;
   };
   'tool-call-start': {
     readonly id: string;
@@ -219,8 +360,12 @@ export interface EventData {
     readonly argsDigest: string;
     readonly replay: ReplayPolicy;
     readonly timeoutMs: number | null;
+    /** `policy`, `rule:<id>`, `approval:<id>`, `callback`, or `harness` (E-524). */
     readonly authority: string;
+    readonly childRunId?: RunId;
   };
+  /** Our own: output of a tool that still works. What the model reads comes with `tool-result`. */
+  'tool-output-delta': { readonly id: string; readonly name: string; readonly text: string };
   'tool-call-complete': {
     readonly id: string;
     readonly name: string;
@@ -229,6 +374,8 @@ export interface EventData {
     readonly outcome: ToolOutcome;
     readonly toolAttempt: number;
     readonly durationMs: number;
+    /** What a run that the call started has used: it is this run's, too (E-905). */
+    readonly usage?: Usage | null;
     readonly _raw: JsonValue;
   };
   'tool-result': {
@@ -236,6 +383,9 @@ export interface EventData {
     readonly name: string;
     readonly content: string;
     readonly isError: boolean;
+    /** The whole result, where `content` is only its head and tail (E-550). */
+    readonly spill?: ContentRef;
+    readonly media?: readonly MediaRef[];
   };
   'todos-updated': {
     readonly todos: readonly Todo[];
@@ -252,14 +402,7 @@ export interface EventData {
   };
   'approval-required': PendingTool;
   'recovery-required': PendingTool;
-  'approval-decided': {
-    readonly approvalId: ApprovalId;
-    readonly executionKey: string;
-    readonly kind: PendingTool['kind'];
-    readonly decision: string;
-    readonly by: string;
-    readonly note?: string;
-  };
+  'approval-decided': ApprovalDecided;
   compacted: {
     readonly trigger: 'auto' | 'overflow' | 'manual';
     readonly method: 'prune' | 'summary' | 'trim';
@@ -324,9 +467,17 @@ export type EventDraft = {
 }[RunEventType];
 export type RunEventOf<T extends RunEventType> = Extract<RunEvent, { type: T }>;
 
+const liveTypes: ReadonlySet<RunEventType> = new Set<RunEventType>([
+  'text-delta',
+  'thinking-delta',
+  'tool-call-delta',
+  'tool-output-delta',
+  'waiting',
+]);
+
 /** True for provisional events (R1). Their loss costs a retry's display, never a fact. */
 export function isLive(type: RunEventType): boolean {
-  return type === 'text-delta' || type === 'thinking-delta' || type === 'tool-call-delta' || type === 'waiting';
+  return liveTypes.has(type);
 }
 
 /** The key that execution, approval and replay are bound to: the same over all retries of one call (E-530). */

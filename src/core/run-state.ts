@@ -8,17 +8,25 @@
 import { addUsage, type Usage } from './usage.ts';
 import { emptyTranscript, extendTranscript, type Transcript } from './transcript.ts';
 import type { ErrorInfo, ModelRef, RunResultData, RunStatus, StopReason } from './outcome.ts';
-import type { JsonValue } from './json.ts';
+import { canonicalJson, type JsonValue } from './json.ts';
+import { hashText } from './text.ts';
 import type { RunId, SessionId } from './ids.ts';
 import { noBudgets } from './run-event.ts';
 import type {
+  AgentRef,
+  ApprovalDecided,
   BudgetReached,
+  EventDraft,
   Limits,
+  ParentRun,
+  PendingStatus,
+  PendingTool,
   ReplayPolicy,
   RunConfig,
   RunEvent,
   RunEventOf,
   TaskFacts,
+  Todo,
   ToolCall,
   ToolOutcome,
 } from './run-event.ts';
@@ -34,7 +42,7 @@ export type CallProgress =
       readonly replay: ReplayPolicy;
     }
   | { readonly at: 'returned'; readonly input: JsonValue; readonly outcome: ToolOutcome; readonly raw: JsonValue }
-  | { readonly at: 'answered'; readonly outcome: ToolOutcome };
+  | { readonly at: 'answered'; readonly input: JsonValue; readonly outcome: ToolOutcome };
 
 export interface CallState {
   readonly call: ToolCall;
@@ -51,11 +59,17 @@ export interface OpenStep {
   readonly attempt: number;
   /** Attempts lost to a crash or a lost worker; they do not use the retry budget up (E-213). */
   readonly crashResets: number;
+  /** Attempts of earlier legs: an explicit resume or a decision begins with a fresh retry budget (E-213). */
+  readonly earlierAttempts: number;
+  /** Attempts lost to a request that was too long and was shortened (E-440). */
+  readonly overflowResets: number;
   /** Text shown by that attempt, accepted or not. */
   readonly shownText: string;
   /** Whether any live event of that attempt was stored. */
   readonly shown: boolean;
   readonly served: ModelRef | null;
+  /** Whether that attempt is answered by another model than was asked for. */
+  readonly switched: boolean;
   readonly usage: Usage | null;
   readonly usageIncomplete: boolean;
   readonly finishReason: StopReason | null;
@@ -79,6 +93,24 @@ export interface LastStep {
   /** True when its calls were answered without being run. */
   readonly callsNotRun: boolean;
   readonly empty: boolean;
+  /** Whether another model than the requested one gave it (E-063). */
+  readonly switched: boolean;
+}
+
+/** A pending call, and what was said of it. */
+export interface PendingEntry extends PendingTool {
+  readonly decided: ApprovalDecided | null;
+}
+
+/** What the engine has already put right in this run; each has its own limit. */
+export interface Recoveries {
+  readonly truncations: number;
+  readonly pauses: number;
+  readonly empties: number;
+  readonly overflows: number;
+  readonly summaries: number;
+  /** The one reminder of an open task list (E-408). */
+  readonly reminded: boolean;
 }
 
 export interface RunState {
@@ -91,7 +123,11 @@ export interface RunState {
   readonly step: number;
   readonly attempts: number;
   readonly startedAtMs: number;
+  /** Time in which the run waited for a person: no part of its time budget. */
+  readonly parkedMs: number;
   readonly requested: ModelRef;
+  readonly agent: AgentRef | null;
+  readonly parent: ParentRun | null;
   readonly limits: Limits;
   readonly config: RunConfig | null;
   readonly task: TaskFacts | null;
@@ -103,8 +139,24 @@ export interface RunState {
   readonly served: ModelRef | null;
   readonly switchReason: string | null;
   readonly toolRounds: number;
+  /** Steps that count for the limit: continuations do not (E-420). */
+  readonly countedSteps: number;
+  readonly recoveries: Recoveries;
+  /** Calls that wait for a person, of the open step, decided ones included. */
+  readonly pending: readonly PendingEntry[];
+  readonly todos: readonly Todo[] | null;
+  /** The newest request by its provider's own count: all that is read before place `before`, system prompt and tools included. */
+  readonly measured: { readonly tokens: number; readonly before: number } | null;
+  /** Steering messages that no step has taken in yet (E-660). */
+  readonly unread: readonly string[];
+  /** Fingerprints of the newest calls with their results, for the loop guard (E-560). */
+  readonly recentCalls: readonly string[];
+  /** Text of an answer before the reminder of an open task list; kept in front of what follows (E-408). */
+  readonly answerBefore: string;
   /** Accepted pieces of an answer that a later step continues (E-401). */
   readonly answerPieces: string;
+  /** Whether another model than the requested one gave one of them. */
+  readonly piecesSwitched: boolean;
   /** Text of the last attempt that was given up for good, for `partialOutput`. */
   readonly abandonedText: string;
   readonly budget: BudgetReached | null;
@@ -123,7 +175,10 @@ export function initialRunState(runId: RunId, sessionId: SessionId): RunState {
     step: 0,
     attempts: 0,
     startedAtMs: 0,
+    parkedMs: 0,
     requested: { provider: '', model: '' },
+    agent: null,
+    parent: null,
     limits: noBudgets,
     config: null,
     task: null,
@@ -135,12 +190,40 @@ export function initialRunState(runId: RunId, sessionId: SessionId): RunState {
     served: null,
     switchReason: null,
     toolRounds: 0,
+    countedSteps: 0,
+    recoveries: { truncations: 0, pauses: 0, empties: 0, overflows: 0, summaries: 0, reminded: false },
+    pending: [],
+    todos: null,
+    measured: null,
+    unread: [],
+    recentCalls: [],
+    answerBefore: '',
     answerPieces: '',
+    piecesSwitched: false,
     abandonedText: '',
     budget: null,
     error: null,
     result: null,
   };
+}
+
+/** Live events further, all at once: the same as `evolve` one by one, at the cost of one (S2). */
+export function evolveLive(state: RunState, drafts: readonly EventDraft[]): RunState {
+  const { open } = state;
+  if (open === null) return state;
+  let [text, shown] = ['', open.shown];
+  for (const draft of drafts) {
+    if (draft.agentPath !== undefined && draft.agentPath.length > 0) continue;
+    if (draft.type === 'text-delta') text += draft.data;
+    shown ||= draft.type === 'text-delta' || draft.type === 'thinking-delta' || draft.type === 'tool-call-delta';
+  }
+  if (text === '' && shown === open.shown) return state;
+  return { ...state, open: { ...open, shown, shownText: open.shownText + text } };
+}
+
+/** When the time budget of the run is spent, in Unix ms; null = never. Waiting for a person does not count (UR-03). */
+export function deadlineOf({ limits, startedAtMs, parkedMs }: RunState): number | null {
+  return limits.maxSeconds === null ? null : startedAtMs + parkedMs + limits.maxSeconds * 1000;
 }
 
 /** One event further (S1, S2). */
@@ -153,11 +236,14 @@ export function evolve(state: RunState, event: RunEvent): RunState {
     case 'tool-call-delta':
       return state.open === null || state.open.shown ? state : { ...state, open: { ...state.open, shown: true } };
     case 'waiting':
-    case 'todos-updated':
+    case 'tool-output-delta':
     case 'file-changed':
-    case 'compacted':
     case 'gap':
       return state;
+    case 'todos-updated':
+      return { ...state, todos: event.data.todos };
+    case 'compacted':
+      return withTranscript(countCompaction(state, event), event);
     case 'run-result':
       return { ...state, status: event.data.status, result: event.data };
     case 'error':
@@ -182,8 +268,9 @@ export function evolve(state: RunState, event: RunEvent): RunState {
       return withTranscript(evolveStep(state, event), event);
     case 'approval-required':
     case 'recovery-required':
+      return { ...state, pending: [...state.pending, { ...event.data, decided: null }] };
     case 'approval-decided':
-      return state;
+      return decidePending(state, event.data);
     default:
       event satisfies never;
       return state;
@@ -195,6 +282,52 @@ function withTranscript(state: RunState, event: RunEvent): RunState {
   return transcript === state.transcript ? state : { ...state, transcript };
 }
 
+function countCompaction(state: RunState, { data }: RunEventOf<'compacted'>): RunState {
+  const overflows = state.recoveries.overflows + (data.trigger === 'overflow' ? 1 : 0);
+  const summaries = state.recoveries.summaries + (data.method === 'summary' ? 1 : 0);
+  return {
+    ...state,
+    recoveries: { ...state.recoveries, overflows, summaries },
+    measured: null,
+    usage: addUsage(state.usage, data.usage),
+    usageIncomplete: state.usageIncomplete || (data.method === 'summary' && data.usage === null),
+  };
+}
+
+function decidePending(state: RunState, decided: ApprovalDecided): RunState {
+  const pending = state.pending.map((entry) =>
+    entry.approvalId === decided.approvalId && entry.decided === null
+      ? { ...entry, decided, status: statusAfter(decided) }
+      : entry,
+  );
+  return { ...state, pending };
+}
+
+/** The status of an entry once that was said of it (UR-05). */
+export function statusAfter({ decision }: Pick<ApprovalDecided, 'decision'>): PendingStatus {
+  switch (decision) {
+    case 'approve':
+      return 'approved';
+    case 'deny':
+      return 'denied';
+    case 'answer':
+    case 'decline':
+      return 'answered';
+    case 'result':
+    case 'retry':
+    case 'abort':
+      return 'resolved';
+    case 'expired':
+    case 'cancelled':
+      return decision;
+  }
+}
+
+/** Whether the entry still waits for a person. */
+export function isOpen({ status }: Pick<PendingTool, 'status'>): boolean {
+  return status === 'pending' || status === 'uncertain';
+}
+
 function showText(state: RunState, text: string): RunState {
   if (state.open === null) return state;
   return { ...state, open: { ...state.open, shown: true, shownText: state.open.shownText + text } };
@@ -202,7 +335,8 @@ function showText(state: RunState, text: string): RunState {
 
 function switchModel(state: RunState, event: RunEventOf<'model-switched'>): RunState {
   const { to, reason } = event.data;
-  const open = state.open === null ? null : { ...state.open, served: to };
+  const switched = to.model !== state.requested.model || to.provider !== state.requested.provider;
+  const open = state.open === null ? null : { ...state.open, served: to, switched };
   return { ...state, open, served: to, switchReason: reason };
 }
 
@@ -222,7 +356,7 @@ function evolveStep(state: RunState, event: StepEvent): RunState {
     case 'run-started':
       return startLeg(state, event);
     case 'step-started':
-      return { ...state, step: event.step, attempts: state.attempts + 1, open: enterStep(event) };
+      return startStep(state, event);
     case 'text-complete':
       return state.open === null ? state : { ...state, open: { ...state.open, text: event.data } };
     case 'turn-complete':
@@ -232,22 +366,66 @@ function evolveStep(state: RunState, event: StepEvent): RunState {
     case 'step-finished':
       return leaveStep(state, event);
     case 'user-message':
+      return hearUser(state, event);
     case 'thinking-complete':
       return state;
   }
 }
 
+function hearUser(state: RunState, { data }: RunEventOf<'user-message'>): RunState {
+  if (data.mode === 'steer')
+    return state.unread.includes(data.messageId) ? state : { ...state, unread: [...state.unread, data.messageId] };
+  if (data.purpose !== 'todo-reminder') return state;
+  const answerBefore = `${state.answerBefore}${state.answerPieces}${state.last?.text ?? ''}\n\n`;
+  return { ...state, answerBefore, recoveries: { ...state.recoveries, reminded: true } };
+}
+
+function startStep(state: RunState, event: RunEventOf<'step-started'>): RunState {
+  const { last, recoveries } = state;
+  const continues = event.data.purpose === 'continuation';
+  return {
+    ...state,
+    step: event.step,
+    attempts: state.attempts + 1,
+    open: enterStep(event),
+    unread: [],
+    countedSteps: state.countedSteps + (continues ? 0 : 1),
+    answerPieces: continues ? state.answerPieces + (last?.text ?? '') : '',
+    piecesSwitched: continues && (state.piecesSwitched || last?.switched === true),
+    recoveries: {
+      ...recoveries,
+      truncations: recoveries.truncations + (last?.finishReason === 'max-tokens' ? 1 : 0),
+      pauses: recoveries.pauses + (last?.finishReason === 'pause-turn' ? 1 : 0),
+      empties: recoveries.empties + (last?.empty === true && last.finishReason !== 'max-tokens' ? 1 : 0),
+    },
+  };
+}
+
 function startLeg(state: RunState, event: RunEventOf<'run-started'>): RunState {
-  const { leg, model, limits, task, _config, requestId } = event.data;
-  const next: RunState = { ...state, leg, status: 'running', requested: model, limits };
-  if (leg > 1) return next;
+  const { leg, cause, model, limits, task, _config, requestId, agent, parent } = event.data;
+  const next: RunState = { ...state, leg, status: 'running', requested: model, limits, result: null };
+  if (leg > 1) return resumeLeg(next, { cause, parkedAtMs: state.result?.endedAtMs ?? null, atMs: event.at });
   return {
     ...next,
+    agent: agent ?? null,
+    parent: parent ?? null,
     startedAtMs: event.at,
     task: task ?? null,
     config: _config ?? null,
     requestId: requestId ?? null,
   };
+}
+
+function resumeLeg(
+  state: RunState,
+  from: { readonly cause: string; readonly parkedAtMs: number | null; readonly atMs: number },
+): RunState {
+  const parkedMs = state.parkedMs + (from.parkedAtMs === null ? 0 : Math.max(0, from.atMs - from.parkedAtMs));
+  const open =
+    state.open === null || from.cause === 'recovery'
+      ? state.open
+      : { ...state.open, earlierAttempts: state.open.attempt - 1 };
+  return { ...state, parkedMs, open };
 }
 
 function enterStep(event: RunEventOf<'step-started'>): OpenStep {
@@ -258,9 +436,12 @@ function enterStep(event: RunEventOf<'step-started'>): OpenStep {
     startedAtMs: event.at,
     attempt: 1,
     crashResets: 0,
+    earlierAttempts: 0,
+    overflowResets: 0,
     shownText: '',
     shown: false,
     served: null,
+    switched: false,
     usage: null,
     usageIncomplete: false,
     finishReason: null,
@@ -284,7 +465,9 @@ function acceptTurn(state: RunState, event: RunEventOf<'turn-complete'>): RunSta
     usageIncomplete: state.open.usageIncomplete || usageIncomplete,
     calls: calls.map((call) => ({ call, progress: { at: 'written' } })),
   };
-  return { ...state, open, served: open.served ?? state.served };
+  const tokens = usage?.inputTokens ?? 0;
+  const measured = tokens === 0 ? state.measured : { tokens, before: event.seq };
+  return { ...state, open, served: open.served ?? state.served, measured };
 }
 
 function giveUpAttempt(state: RunState, event: RunEventOf<'attempt-reset'>): RunState {
@@ -295,9 +478,11 @@ function giveUpAttempt(state: RunState, event: RunEventOf<'attempt-reset'>): Run
     ...state.open,
     attempt: nextAttempt,
     crashResets: state.open.crashResets + (crashed ? 1 : 0),
+    overflowResets: state.open.overflowResets + (reason === 'context-overflow' ? 1 : 0),
     shown: false,
     shownText: '',
     served: null,
+    switched: false,
     usage: addUsage(state.open.usage, usage ?? null),
     usageIncomplete: state.open.usageIncomplete || usage === undefined,
     stage: { at: 'backoff', untilMs: event.at + retryInMs },
@@ -316,11 +501,13 @@ function leaveStep(state: RunState, event: RunEventOf<'step-finished'>): RunStat
     calls: open.calls.length,
     callsNotRun: open.calls.length > 0 && !open.ranTools,
     empty: accepted && open.text === '' && open.calls.length === 0,
+    switched: accepted && open.switched,
   };
   return {
     ...state,
     open: null,
     last,
+    pending: [],
     usage: addUsage(state.usage, event.data.usage),
     usageIncomplete: state.usageIncomplete || event.data.usageIncomplete,
     toolRounds: state.toolRounds + (open.ranTools ? 1 : 0),
@@ -337,7 +524,21 @@ function evolveCall(state: RunState, event: CallEvent): RunState {
     entry.call.id === id ? { ...entry, progress: progressAfter(entry.progress, event) } : entry,
   );
   const ranTools = state.open.ranTools || event.type === 'tool-dispatched';
-  return { ...state, open: { ...state.open, calls, ranTools } };
+  const next = { ...state, open: { ...state.open, calls, ranTools } };
+  if (event.type !== 'tool-call-complete') return next;
+  const { usage } = event.data;
+  return {
+    ...next,
+    recentCalls: remember(state, event),
+    usage: addUsage(state.usage, usage ?? null),
+    usageIncomplete: state.usageIncomplete || usage === null,
+  };
+}
+
+function remember({ recentCalls, limits }: RunState, { data }: RunEventOf<'tool-call-complete'>): readonly string[] {
+  if (limits.loopGuard === null) return recentCalls;
+  const call = `${data.name}:${hashText(canonicalJson(data.input))}:${hashText(canonicalJson(data._raw))}`;
+  return [...recentCalls, call].slice(-limits.loopGuard.history);
 }
 
 function progressAfter(progress: CallProgress, event: CallEvent): CallProgress {
@@ -351,6 +552,10 @@ function progressAfter(progress: CallProgress, event: CallEvent): CallProgress {
     case 'tool-call-complete':
       return { at: 'returned', input: event.data.input, outcome: event.data.outcome, raw: event.data._raw };
     case 'tool-result':
-      return { at: 'answered', outcome: progress.at === 'returned' ? progress.outcome : 'ok' };
+      return {
+        at: 'answered',
+        input: 'input' in progress ? progress.input : null,
+        outcome: progress.at === 'returned' ? progress.outcome : 'ok',
+      };
   }
 }

@@ -30,3 +30,16 @@ export function cutMiddle(text: string, headUnits: number, tailUnits: number): s
   const [start, end] = [head(text, headUnits), tail(text, tailUnits)];
   return `${start}\n[… ${text.length - start.length - end.length} characters left out …]\n${end}`;
 }
+
+/** A short fingerprint to compare texts by, not a safe one: 53 bits in base 36 (cyrb53). */
+export function hashText(text: string): string {
+  let [low, high] = [0xdeadbeef, 0x41c6ce57];
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    low = Math.imul(low ^ unit, 2_654_435_761);
+    high = Math.imul(high ^ unit, 1_597_334_677);
+  }
+  low = Math.imul(low ^ (low >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909);
+  high = Math.imul(high ^ (high >>> 16), 2_246_822_507) ^ Math.imul(low ^ (low >>> 13), 3_266_489_909);
+  return (4_294_967_296 * (2_097_151 & high) + (low >>> 0)).toString(36);
+}

@@ -1,41 +1,69 @@
-import { classifyFailure, retryAfterMs, type FailureFacts } from '../core/provider-failure.ts';
+import { classifyFailure, retryAfterMs, statedReplyLimit, type FailureFacts } from '../core/provider-failure.ts';
 import { CallTimeoutError, IncompleteStreamError, MalformedReplyError } from '../core/errors.ts';
 import { head } from '../core/text.ts';
-import { InStreamError } from './reply-reader.ts';
-import { isJsonObject, toJsonValue, type JsonObject } from '../core/json.ts';
+import { InStreamError, saysNoReason } from './reply-reader.ts';
+import { isJsonObject, parsedOrText, toJsonValue, type JsonObject } from '../core/json.ts';
 import type { ErrorInfo, ModelRef } from '../core/outcome.ts';
-import type { ModelFailure } from './react.ts';
+import type { ModelFailure } from './model-outcome.ts';
+import type { ModelTraits } from './model.ts';
 import type { ResetReason } from '../core/run-event.ts';
+
+export interface FailureContext {
+  readonly model: ModelRef;
+  readonly nowMs: number;
+  /** Output tokens that were asked for; null: none were named. */
+  readonly asked?: number | null;
+  readonly isTransient?: ModelTraits['isTransient'];
+}
 
 /**
  * Whatever a provider client threw or streamed as its error, as a failure the core can act on. Of a foreign error only its
  * status and type reach the sentence that a caller sees (U-052); the rest is `detail`.
  */
-export function describeFailure(thrown: unknown, model: ModelRef): Omit<ModelFailure, 'usage'> {
+export function describeFailure(thrown: unknown, context: FailureContext): Omit<ModelFailure, 'usage' | 'retryAtOnce'> {
   const own = ownReason(thrown);
   const error = thrown instanceof InStreamError ? thrown.error : thrown;
   // A provider's own error is plain data; an `Error` in its place is the client's, such as a cut connection (E-206).
   const inStream = thrown instanceof InStreamError && !(error instanceof Error);
-  const facts: FailureFacts = { ...factsOf(error), inStream, ...(own === undefined ? {} : { own }) };
+  const override = overrideOf(error, context);
+  const answer = answerOf(error);
+  const facts: FailureFacts = {
+    ...factsOf(error, answer),
+    inStream,
+    ...(own === undefined ? {} : { own }),
+    ...(override === undefined ? {} : { override }),
+  };
   const failureClass = classifyFailure(facts);
+  const limited = failureClass === 'reply-limit' && typeof context.asked === 'number';
   return {
     class: failureClass,
     reason: own ?? 'transient-error',
-    retryAfterMs: retryAfterOf(error),
-    error: errorInfo(failureClass, facts, { thrown, model }),
+    retryAfterMs: retryAfterMs({ ...answer, nowMs: context.nowMs }, parseDate),
+    statedReplyLimit: limited ? statedReplyLimit(facts.message, context.asked) : null,
+    error: errorInfo(failureClass, facts, { thrown, model: context.model }),
     detail: detailOf(error),
   };
 }
 
+function overrideOf(error: unknown, { isTransient }: FailureContext): boolean | undefined {
+  try {
+    return isTransient?.(error);
+  } catch {
+    return undefined;
+  }
+}
+
+function parseDate(text: string): number | null {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? null : ms;
+}
+
 /** Names, messages and codes of the chain of causes, and what the provider answered; no request, so no prompt and no key. */
 function detailOf(error: unknown): string {
-  const words: string[] = [];
-  let current = error;
-  for (let depth = 0; depth < 6 && current instanceof Error; depth++) {
-    const code = 'code' in current && typeof current.code === 'string' ? ` (${current.code})` : '';
-    words.push(`${current.name}: ${current.message}${code}`);
-    current = current.cause;
-  }
+  const words = chainOf(error).map((each) => {
+    const code = 'code' in each && typeof each.code === 'string' ? ` (${each.code})` : '';
+    return `${each.name}: ${each.message}${code}`;
+  });
   const body = fieldsOf(error)['responseBody'];
   if (typeof body === 'string' && body !== '') words.push(`answer: ${body}`);
   if (words.length === 0) words.push(typeof error === 'string' ? error : JSON.stringify(toJsonValue(error)));
@@ -54,7 +82,7 @@ function ownReason(error: unknown): OwnReason | undefined {
 /** Damage that a provider client found in the stream and reported as an error part of its own. */
 function damageOf(error: unknown): OwnReason | undefined {
   if (!(error instanceof Error)) return undefined;
-  if (error.message.includes('without a finish reason')) return 'incomplete';
+  if (saysNoReason(error)) return 'incomplete';
   const damage = ['AI_InvalidResponseDataError', 'AI_JSONParseError', 'AI_TypeValidationError'];
   return damage.includes(error.name) ? 'malformed-reply' : undefined;
 }
@@ -63,6 +91,7 @@ const typeOfClass = {
   transient: 'ProviderError',
   quota: 'QuotaExhaustedError',
   overflow: 'ContextOverflowError',
+  'reply-limit': 'ProviderError',
   authentication: 'AuthenticationError',
   final: 'ProviderError',
 } as const;
@@ -71,6 +100,7 @@ const sentenceOfClass = {
   transient: 'could not answer now; trying again later may work',
   quota: 'refused because its quota or credit is used up',
   overflow: 'refused because the conversation is longer than its context window',
+  'reply-limit': 'refused because its replies cannot be as long as was asked for',
   authentication: 'refused the configured credential',
   final: 'refused the request',
 } as const;
@@ -89,6 +119,21 @@ function errorInfo(
     model: model.model,
     ...(facts.status === undefined || facts.status < 400 ? {} : { status: facts.status }),
   };
+}
+
+const waitUnits = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+] as const;
+
+/** The failure's error with the time at which its server wants to be asked again (E-202). */
+export function nameTheWait({ error, retryAfterMs }: Pick<ModelFailure, 'error' | 'retryAfterMs'>, nowMs: number): ErrorInfo {
+  const ms = retryAfterMs ?? 0;
+  const [unit, size] = waitUnits.find(([, each]) => ms >= 2 * each) ?? ['second', 1000];
+  const until = `${new Date(nowMs + ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  return { ...error, message: `${error.message} It asks to wait ${Math.round(ms / size)} ${unit}s, until ${until}.` };
 }
 
 /** No answer came at all: it is not the provider that refused. */
@@ -110,34 +155,40 @@ function said({ status, providerType }: FailureFacts): string {
   return list.length === 0 ? '' : ` (${list.join(', ')})`;
 }
 
-function factsOf(error: unknown): FailureFacts {
+/** What came back from the provider with the error. */
+interface Answer {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: JsonObject;
+}
+
+function answerOf(error: unknown): Answer {
+  return { headers: headersOf(error), body: bodyOf(fieldsOf(error)) };
+}
+
+function factsOf(error: unknown, { headers, body }: Answer): FailureFacts {
   const fields = fieldsOf(error);
-  const body = bodyOf(fields);
   const inner = isJsonObject(body['error']) ? body['error'] : body;
-  const status = numberIn(fields, 'statusCode') ?? numberIn(fields, 'status');
-  const providerType = textIn(inner, 'type') ?? textIn(inner, 'code') ?? textIn(fields, 'code');
-  const message = [textIn(inner, 'message'), textIn(fields, 'message'), textIn(inner, 'code')]
-    .filter(Boolean)
-    .join(' ');
-  const shouldRetry = headersOf(fields)['x-should-retry'];
+  const status =
+    numberIn(fields, 'statusCode') ?? numberIn(fields, 'status') ?? numberIn(inner, 'code') ?? proxyStatus(error);
+  const providerType = textIn(inner, 'type') ?? textIn(inner, 'status') ?? textIn(inner, 'code') ?? textIn(fields, 'code');
+  const providerCode = textIn(inner, 'code');
+  const message = [textIn(inner, 'message'), textIn(fields, 'message')].filter(Boolean).join(' ');
+  const shouldRetry = headers['x-should-retry'];
   return {
     message: typeof error === 'string' ? error : message,
     ...(status === undefined ? {} : { status }),
     ...(providerType === undefined ? {} : { providerType }),
+    ...(providerCode === undefined ? {} : { providerCode }),
     ...(shouldRetry === 'true' || shouldRetry === 'false' ? { shouldRetry: shouldRetry === 'true' } : {}),
-    causeCodes: causeCodesOf(error),
+    causeCodes: chainOf(error).flatMap((each) => ('code' in each && typeof each.code === 'string' ? each.code : [])),
   };
 }
 
-function retryAfterOf(error: unknown): number | null {
-  const fields = fieldsOf(error);
-  const body = bodyOf(fields);
-  const inner = isJsonObject(body['error']) ? body['error'] : body;
-  const seconds = numberIn(inner, 'retry_after') ?? numberIn(body, 'retry_after');
-  return retryAfterMs(headersOf(fields), seconds === undefined ? {} : { retryAfterSeconds: seconds }, (text) => {
-    const ms = Date.parse(text);
-    return Number.isNaN(ms) ? null : ms;
-  });
+/** The status of a proxy that would not open a tunnel, which its client tells in words only. */
+function proxyStatus(error: unknown): number | undefined {
+  const told = chainOf(error).map(({ message }) => /^Proxy response \((\d{3})\)/.exec(message)?.[1]);
+  const status = told.find((each) => each !== undefined);
+  return status === undefined ? undefined : Number(status);
 }
 
 function fieldsOf(error: unknown): JsonObject {
@@ -150,36 +201,38 @@ function fieldsOf(error: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** The provider's answer: already parsed (`data`), as text (`responseBody`), or the error object itself. */
+/** The provider's answer as it was sent (`responseBody`), as its client has read it (`data`), or the error object itself. */
 function bodyOf(fields: JsonObject): JsonObject {
+  const sent = fields['responseBody'];
+  const value = typeof sent === 'string' ? parsedOrText(sent) : undefined;
+  // Google wraps the error of a stream in a list.
+  const first = Array.isArray(value) ? value[0] : value;
+  if (isJsonObject(first)) return first;
   if (isJsonObject(fields['data'])) return fields['data'];
-  const text = fields['responseBody'];
-  if (typeof text !== 'string') return fields;
-  try {
-    const parsed = toJsonValue(JSON.parse(text));
-    return isJsonObject(parsed) ? parsed : fields;
-  } catch {
-    return { ...fields, message: head(text, 2000) };
-  }
+  return typeof sent === 'string' ? { ...fields, message: head(sent, 2000) } : fields;
 }
 
-function headersOf(fields: JsonObject): Record<string, string> {
-  const headers = fields['responseHeaders'];
-  if (!isJsonObject(headers)) return {};
-  const entries = Object.entries(headers).flatMap(([name, value]) =>
-    typeof value === 'string' ? [[name.toLowerCase(), value] as const] : [],
+/** With names in lower case; of the error itself, or of its response. */
+function headersOf(error: unknown): Record<string, string> {
+  const response = memberOf(error, 'response');
+  const found = memberOf(error, 'responseHeaders') ?? memberOf(error, 'headers') ?? memberOf(response, 'headers');
+  if (typeof found !== 'object' || found === null) return {};
+  const entries: (readonly unknown[])[] = found instanceof Headers ? [...found] : Object.entries(found);
+  const named = entries.flatMap(([name, value]) =>
+    typeof value === 'string' ? [[String(name).toLowerCase(), value] as const] : [],
   );
-  return Object.fromEntries(entries);
+  return Object.fromEntries(named);
 }
 
-function causeCodesOf(error: unknown): readonly string[] {
-  const codes: string[] = [];
-  let current = error;
-  for (let depth = 0; depth < 8 && current instanceof Error; depth++) {
-    if ('code' in current && typeof current.code === 'string') codes.push(current.code);
-    current = current.cause;
-  }
-  return codes;
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/** The error and its causes. */
+function chainOf(error: unknown): readonly Error[] {
+  const chain: Error[] = [];
+  for (let current = error; chain.length < 8 && current instanceof Error; current = current.cause) chain.push(current);
+  return chain;
 }
 
 function textIn(fields: JsonObject, name: string): string | undefined {

@@ -14,6 +14,10 @@ export interface ModelTraits {
   readonly firstEventPromptly?: boolean;
   /** A compatible server that may leave the finish reason out of a text reply. */
   readonly allowMissingFinishReasonForText?: boolean;
+  /** Any byte, such as a comment that keeps the connection alive, is progress: it is silent while it reads long prompts. */
+  readonly keepAliveIsProgress?: boolean;
+  /** Whether an error of its client may pass; undefined, or a throw: as it looks to everyone (E-205). */
+  readonly isTransient?: (error: unknown) => boolean | undefined;
 }
 
 export interface OpenedModel {
@@ -21,6 +25,10 @@ export interface OpenedModel {
   readonly traits: ModelTraits;
   /** Output tokens the model can give in one reply; null = unknown. */
   readonly maxOutputTokens: number | null;
+  /** Tokens of its window, request and reply together; null = unknown. */
+  readonly contextTokens?: number | null;
+  /** Media types it takes, such as `image/*`; absent: text alone. */
+  readonly accepts?: readonly string[];
   /** Sent with every request to this model, such as OpenAI's `store: false`. */
   readonly providerOptions?: Record<string, JsonObject>;
 }

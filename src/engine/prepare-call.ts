@@ -13,13 +13,21 @@ export type PreparedCall =
 
 export interface Toolbox {
   readonly tools: readonly Tool[];
-  prepare(call: ToolCall): PreparedCall;
+  prepare(call: ToolCall): Promise<PreparedCall>;
 }
 
+/** May change name and arguments of a call, as a function of them alone: it is asked again on resume (E-515). */
+export type ChangeCall = (call: { readonly id: string; readonly name: string; readonly arguments: string }) =>
+  | { readonly name: string; readonly arguments: string }
+  | Promise<{ readonly name: string; readonly arguments: string }>;
+
 /** Loads the schema compiler on first use: most of a server's start needs none. */
-export async function createToolbox(tools: readonly Tool[]): Promise<Toolbox> {
+export async function createToolbox(
+  tools: readonly Tool[],
+  changes: readonly ChangeCall[] = [],
+): Promise<Toolbox> {
   const { Ajv } = await import('ajv');
-  const ajv = new Ajv({ strict: false, useDefaults: true });
+  const ajv = new Ajv({ strict: false, useDefaults: true, logger: false });
   const validators = new Map<string, ValidateFunction>();
   const validatorOf = (tool: Tool) => {
     const known = validators.get(tool.name) ?? ajv.compile(tool.inputSchema);
@@ -28,17 +36,29 @@ export async function createToolbox(tools: readonly Tool[]): Promise<Toolbox> {
   };
   return {
     tools,
-    prepare(call) {
+    async prepare(asked) {
+      let call = asked;
+      for (const change of changes) call = { ...(await change(call)), id: asked.id };
       const refuse = (content: string): PreparedCall => ({ verdict: 'refuse', call, outcome: 'invalid', content });
       const tool = resolveTool(tools, call.name);
       if (tool === undefined) return refuse(unknownTool(tools, call.name));
       const input = parseArguments(call.arguments);
       if (input === null) return refuse(`The arguments of '${call.name}' are not one JSON object.`);
-      const validate = validatorOf(tool);
+      const validate = compiled(() => validatorOf(tool));
+      if (validate === null) return refuse(`The schema of '${tool.name}' is broken; this tool cannot be used.`);
       if (!validate(input)) return refuse(`Invalid arguments for '${tool.name}': ${firstError(validate)}.`);
       return { verdict: 'run', call, tool, input };
     },
   };
+}
+
+/** Null: the schema is none. It may come from an MCP server, and costs that tool, not the run. */
+function compiled(compile: () => ValidateFunction): ValidateFunction | null {
+  try {
+    return compile();
+  } catch {
+    return null;
+  }
 }
 
 /** Strict: one JSON object, no repair; the empty string is `{}` (E-511). */

@@ -3,33 +3,11 @@
 import { addUsage } from '../core/usage.ts';
 import { closeRun, finishStep, applyDrafts } from '../core/closing.ts';
 import { retryWaitMs, type RetryPolicy } from './policies.ts';
-import type { ErrorInfo, ModelRef, StopReason } from '../core/outcome.ts';
-import type { EventDraft, ReplyPart, ResetReason, ToolCall } from '../core/run-event.ts';
-import type { FailureClass } from '../core/provider-failure.ts';
-import type { RunState } from '../core/run-state.ts';
+import { deadlineOf, type RunState } from '../core/run-state.ts';
+import type { ErrorInfo } from '../core/outcome.ts';
+import type { EventDraft, ResetReason } from '../core/run-event.ts';
+import type { ModelFailure, ModelReply } from './model-outcome.ts';
 import type { Usage } from '../core/usage.ts';
-
-/** A reply that ended with the provider's own end mark. */
-export interface ModelReply {
-  readonly text: string;
-  readonly thinking: string;
-  readonly parts: readonly ReplyPart[];
-  readonly calls: readonly ToolCall[];
-  readonly finishReason: StopReason;
-  readonly rawFinishReason: string | null;
-  readonly usage: Usage | null;
-  readonly served: ModelRef | null;
-}
-
-export interface ModelFailure {
-  readonly class: FailureClass;
-  readonly reason: ResetReason;
-  readonly error: ErrorInfo;
-  readonly retryAfterMs: number | null;
-  readonly usage: Usage | null;
-  /** In the provider's and its client's own words: for the operator's log, never for an event. */
-  readonly detail: string;
-}
 
 export interface ReactEnv {
   readonly nowMs: number;
@@ -57,18 +35,26 @@ export function acceptReply(state: RunState, reply: ModelReply, nowMs: number): 
 export function reactToFailure(state: RunState, failure: ModelFailure, env: ReactEnv): readonly EventDraft[] {
   const attempt = state.open?.attempt ?? 1;
   const tooLong = (failure.retryAfterMs ?? 0) > env.retry.maxRetryAfterSeconds * 1000;
-  if (failure.class !== 'transient' || tooLong || attempt >= attemptsAllowed(state, env.retry))
+  const mayRetry = failure.retryAtOnce || (failure.class === 'transient' && !tooLong);
+  if (!mayRetry || attempt >= attemptsAllowed(state, env.retry))
     return closeRun(keepUsage(state, failure), { status: 'failed', error: failure.error }, env.nowMs);
-  const retryInMs = retryWaitMs(env.retry, { attempt, retryAfterMs: failure.retryAfterMs, fraction: env.fraction });
-  const deadlineMs = state.limits.maxSeconds === null ? Infinity : state.startedAtMs + state.limits.maxSeconds * 1000;
+  const tried = attempt - uncounted(state);
+  const { retryAfterMs } = failure;
+  const retryInMs = failure.retryAtOnce
+    ? 0
+    : retryWaitMs(env.retry, { attempt: tried, retryAfterMs, fraction: env.fraction });
   // A wait that would end after the time budget is not begun (E-210).
-  if (env.nowMs + retryInMs >= deadlineMs) return endByTime(keepUsage(state, failure), env.nowMs);
+  if (env.nowMs + retryInMs >= (deadlineOf(state) ?? Infinity)) return endByTime(keepUsage(state, failure), env.nowMs);
   return [resetAttempt(state, { ...failure, retryInMs })];
 }
 
-/** Resets after a crash do not use the budget up (E-213). */
 function attemptsAllowed(state: RunState, retry: RetryPolicy): number {
-  return retry.attempts + (state.open?.crashResets ?? 0);
+  return retry.attempts + uncounted(state);
+}
+
+/** Attempts that use no retry budget: lost to crashes, to a request that was too long, or made in earlier legs (E-213). */
+function uncounted({ open }: RunState): number {
+  return open === null ? 0 : open.crashResets + open.overflowResets + open.earlierAttempts;
 }
 
 function keepUsage(state: RunState, failure: ModelFailure): RunState {
@@ -103,7 +89,7 @@ export function resetAttempt(
 /** The time budget is spent: completed and limited, never failed (E-064). */
 export function endByTime(state: RunState, nowMs: number): readonly EventDraft[] {
   const limit = state.limits.maxSeconds ?? 0;
-  const used = Math.round((nowMs - state.startedAtMs) / 1000);
+  const used = Math.round((nowMs - state.startedAtMs - state.parkedMs) / 1000);
   const budget = { budget: 'time', limit, used, then: 'stop' } as const;
   return closeRun(state, { status: 'completed', stopReason: 'max-time', budget }, nowMs);
 }

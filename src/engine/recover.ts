@@ -1,11 +1,10 @@
 // What a new owner writes before it goes on with a run that was cut off (crash points of E 13.2). Pure.
 //
 // K1. A committed reply is never asked for again; a cut attempt always is, after an `attempt-reset` that says `crash`.
-// K2. A dispatched call without a completion has an unknown outcome: `safe` and `idempotent` ones are dispatched again by
-//     the loop, a `manual` one is answered "unknown" and never repeated (E-540, E-542).
-// K3. A call that returned is answered from its stored result; the tool is not run (E-532).
+// K2. A call that returned is answered from its stored result; the tool is not run (E-532). What was dispatched and never
+//     came back is judged where calls are prepared: `prepare-batch.ts`.
 
-import { answerCall, answerReturned } from '../core/closing.ts';
+import { answerReturned } from '../core/closing.ts';
 import { resetAttempt } from './react.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { RunState } from '../core/run-state.ts';
@@ -20,15 +19,8 @@ export function recover(state: RunState, nowMs: number): readonly EventDraft[] {
       // A wait that has passed counts as a begun attempt; one that still runs is waited out (E-214).
       return open.stage.untilMs <= nowMs ? [resetAttempt(state, { reason: 'crash', retryInMs: 0 })] : [];
     case 'accepted':
-      return open.calls.flatMap((entry): readonly EventDraft[] => {
-        const { progress } = entry;
-        if (progress.at === 'returned') return [answerReturned(state, entry, progress)];
-        if (progress.at === 'dispatched' && progress.replay === 'manual')
-          return answerCall(state, entry, {
-            outcome: 'unknown',
-            content: 'The outcome of this call is unknown: the server stopped while it ran. Check before repeating it.',
-          });
-        return [];
-      });
+      return open.calls.flatMap((entry) =>
+        entry.progress.at === 'returned' ? [answerReturned(state, entry, entry.progress)] : [],
+      );
   }
 }

@@ -15,6 +15,9 @@ type TextKind = 'text' | 'thinking';
 interface Block {
   readonly number: number;
   readonly kind: TextKind | 'tool-call';
+  /** What the provider's client calls it. */
+  readonly key: string;
+  /** Of a call: the provider's, or one of ours where it gave none (E-307). */
   readonly id: string;
   readonly name: string;
   content: string;
@@ -28,9 +31,17 @@ interface Block {
 export class ReplyBlocks {
   readonly #position: { readonly step: number; readonly attempt: number };
   readonly #blocks = new Map<string, Block>();
+  /** The block of the piece before: nearly always that of the next one, too. */
+  #newest: Block | null = null;
+  #shown = false;
 
   constructor({ step, attempt }: { readonly step: number; readonly attempt: number }) {
     this.#position = { step, attempt };
+  }
+
+  /** Whether any event came out of it. */
+  get shown(): boolean {
+    return this.#shown;
   }
 
   get size(): number {
@@ -39,7 +50,7 @@ export class ReplyBlocks {
 
   /** A piece of text or thinking; the first one opens the block. */
   addText(kind: TextKind, id: string, text: string): EventDraft | null {
-    const block = this.#blocks.get(`${kind}:${id}`) ?? this.#open(kind, id, '');
+    const block = this.#find(kind, id) ?? this.#open(kind, id, '');
     return this.#show(block, takeText(block, text));
   }
 
@@ -50,18 +61,18 @@ export class ReplyBlocks {
   }
 
   hasCall(id: string): boolean {
-    return this.#blocks.has(`tool-call:${id}`);
+    return this.#find('tool-call', id) !== undefined;
   }
 
   addArguments(id: string, piece: string): EventDraft | null {
-    const block = this.#blocks.get(`tool-call:${id}`);
+    const block = this.#find('tool-call', id);
     if (block === undefined) throw new MalformedReplyError('The reply holds arguments for a tool call it never began.');
     return this.#show(block, takeText(block, piece));
   }
 
   /** The call as a whole: the end of one that streamed, or all of one that did not. */
   completeCall(id: string, whole: string): EventDraft | null {
-    const block = this.#blocks.get(`tool-call:${id}`);
+    const block = this.#find('tool-call', id);
     if (block === undefined || block.whole)
       throw new MalformedReplyError('The reply holds two tool calls with one id.');
     block.whole = true;
@@ -76,7 +87,7 @@ export class ReplyBlocks {
   keepForProvider(kind: Block['kind'], id: string, metadata: unknown): void {
     const facts = metadata === undefined ? undefined : toJsonValue(metadata);
     if (!isJsonObject(facts)) return;
-    const block = this.#blocks.get(`${kind}:${id}`) ?? this.#open(kind, id, '');
+    const block = this.#find(kind, id) ?? this.#open(kind, id, '');
     block.provider = mergeFacts(block.provider, facts);
   }
 
@@ -111,22 +122,33 @@ export class ReplyBlocks {
     return { parts, ...texts };
   }
 
-  #open(kind: Block['kind'], id: string, name: string): Block {
+  #find(kind: Block['kind'], key: string): Block | undefined {
+    if (this.#newest?.kind === kind && this.#newest.key === key) return this.#newest;
+    const block = this.#blocks.get(`${kind}:${key}`);
+    if (block !== undefined) this.#newest = block;
+    return block;
+  }
+
+  #open(kind: Block['kind'], key: string, name: string): Block {
     const number = this.#blocks.size;
-    const block: Block = { number, kind, id, name, content: '', held: '', whole: false, provider: undefined };
-    this.#blocks.set(`${kind}:${id}`, block);
+    const id = kind === 'tool-call' && key === '' ? `call_${this.#position.step}_${number}` : key;
+    const block: Block = { number, kind, key, id, name, content: '', held: '', whole: false, provider: undefined };
+    this.#blocks.set(`${kind}:${key}`, block);
+    this.#newest = block;
     return block;
   }
 
   #show(block: Block, text: string): EventDraft | null {
     if (text === '') return null;
     if (block.kind === 'tool-call') return this.#callEvent(block, text);
+    this.#shown = true;
     const type = block.kind === 'text' ? 'text-delta' : 'thinking-delta';
     const { step, attempt } = this.#position;
     return { type, data: text, step, attempt, block: block.number };
   }
 
   #callEvent({ id, name, number: block }: Block, partialJson: string): EventDraft {
+    this.#shown = true;
     const { step, attempt } = this.#position;
     return { type: 'tool-call-delta', data: { id, name, partialJson }, step, attempt, block };
   }

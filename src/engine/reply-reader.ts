@@ -2,6 +2,7 @@
 //
 // Z1. A stream without the provider's own finish reason is no reply, whatever the client library made up at its end (E-306).
 // Z2. A call that did not come to its end is no call: the reply is malformed, unless it was cut at its token limit (E-403).
+// Z3. Arguments with a second JSON value behind the first are two calls melted into one: malformed (E-307, B077).
 
 import { IncompleteStreamError, MalformedReplyError } from '../core/errors.ts';
 import { ReplyBlocks } from './reply-blocks.ts';
@@ -12,20 +13,22 @@ import type {
   LanguageModelV4ToolCall,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
-import type { ModelReply } from './react.ts';
+import type { ModelReply } from './model-outcome.ts';
 import type { ModelTraits } from './model.ts';
 import type { StopReason } from '../core/outcome.ts';
 import type { Usage } from '../core/usage.ts';
 
 export interface ReplyReader {
-  /** The live events of one part, none for parts that show nothing. An `error` part throws an `InStreamError`. */
-  push(part: LanguageModelV4StreamPart): readonly EventDraft[];
+  /** Adds the live events of one part, none for parts that show nothing. An `error` part throws an `InStreamError`. */
+  push(part: LanguageModelV4StreamPart, into: EventDraft[]): void;
   /** What the provider calls the model that answers, once it said so. */
   readonly served: string | null;
   readonly usage: Usage | null;
+  /** Whether any event came out of it. */
+  readonly shown: boolean;
   /**
    * The whole reply, and the live events of what was still held back.
-   * @throws IncompleteStreamError  Z1. @throws MalformedReplyError  Z2.
+   * @throws IncompleteStreamError  Z1. @throws MalformedReplyError  Z2, Z3.
    */
   end(): { readonly reply: Omit<ModelReply, 'served'>; readonly rest: readonly EventDraft[] };
 }
@@ -75,7 +78,8 @@ export function createReplyReader(
         usage = toUsage(part.usage);
         return null;
       case 'error':
-        throw new InStreamError(part.error);
+        if (!saysNoReason(part.error) || !mayLackReason()) throw new InStreamError(part.error);
+        return null;
       case 'tool-call': // Gives two events: `pushCall`.
       case 'tool-input-end':
       case 'stream-start':
@@ -94,37 +98,48 @@ export function createReplyReader(
     }
   }
 
-  function pushCall({ toolCallId: id, toolName, input, providerMetadata }: LanguageModelV4ToolCall) {
-    const announced = blocks.hasCall(id) ? [] : [blocks.beginCall(id, toolName)];
+  function pushCall(call: LanguageModelV4ToolCall, into: EventDraft[]): void {
+    const { toolCallId: id, toolName, input, providerMetadata } = call;
+    if (!blocks.hasCall(id)) into.push(blocks.beginCall(id, toolName));
     const rest = blocks.completeCall(id, input);
     blocks.keepForProvider('tool-call', id, providerMetadata);
-    return rest === null ? announced : [...announced, rest];
+    if (rest !== null) into.push(rest);
+  }
+
+  /** Never covers calls (E-306). */
+  function mayLackReason(): boolean {
+    return traits.allowMissingFinishReasonForText === true && blocks.calls.length === 0 && blocks.size > 0;
   }
 
   function requireEnd(): LanguageModelV4FinishReason {
     const { calls } = blocks;
-    const excused = traits.allowMissingFinishReasonForText === true && calls.length === 0 && blocks.size > 0;
-    if (finish === null || isBroken(finish) || (finish.raw === undefined && !excused))
+    if (finish?.raw === undefined && mayLackReason()) return { unified: 'stop', raw: undefined };
+    if (finish === null || finish.raw === undefined || isBroken(finish))
       throw new IncompleteStreamError(
         'incomplete',
         'The model stream ended without the provider saying that it is complete.',
       );
+    if (calls.some((call) => isGlued(call.arguments)))
+      throw new MalformedReplyError('The reply holds two tool calls in one.');
     if (calls.some(({ whole }) => !whole) && finish.unified !== 'length')
       throw new MalformedReplyError('The reply ended inside a tool call.');
     return finish;
   }
 
   return {
-    push(part) {
-      if (part.type === 'tool-call') return part.providerExecuted ? nothing : pushCall(part);
+    push(part, into) {
+      if (part.type === 'tool-call') return part.providerExecuted ? undefined : pushCall(part, into);
       const event = pushPart(part);
-      return event === null ? nothing : [event];
+      if (event !== null) into.push(event);
     },
     get served() {
       return served;
     },
     get usage() {
       return usage;
+    },
+    get shown() {
+      return blocks.shown;
     },
     end() {
       const rest = blocks.close();
@@ -136,7 +151,20 @@ export function createReplyReader(
   };
 }
 
-const nothing: readonly EventDraft[] = [];
+/** How the client of compatible servers says that no reason came. */
+export function saysNoReason(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('without a finish reason');
+}
+
+function isGlued(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return false;
+  } catch (error) {
+    const at = /after JSON at position (\d+)/.exec(String(error))?.[1];
+    return at !== undefined && /^[[{"]/.test(text.slice(Number(at)));
+  }
+}
 
 function isBroken({ unified }: LanguageModelV4FinishReason): boolean {
   return unified === 'interrupted' || unified === 'error';

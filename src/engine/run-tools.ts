@@ -1,225 +1,181 @@
-// The calls of one accepted reply: announced, dispatched, run, answered.
+// The calls of one accepted reply: prepared, asked for, dispatched, run, answered.
 //
-// T1. All calls are prepared before any is dispatched (E-510).
+// T1. All calls are prepared before any is dispatched; while one has to be asked for, none is (E-510, E-525).
 // T2. `tool-dispatched` is durable before the handler is called; `tool-call-complete` before anything else happens (E-532).
 // T3. A batch runs in parallel only if all of its calls may; else in call order (E-533).
 // T4. After a stop nothing is dispatched. Handlers get their signal, and one that ignores it is abandoned after a while;
 //     its late result is thrown away (E-536).
+// T5. A manual call whose outcome is unknown is never repeated: a person is asked, or the model is told (E-540 to E-542).
 
 import { answerCall, applyDrafts } from '../core/closing.ts';
-import { canonicalJson, toJsonValue, type JsonObject } from '../core/json.ts';
-import { toolAnswer } from '../core/tool-answer.ts';
-import { head, toWellFormed } from '../core/text.ts';
-import { StopTurn } from '../core/stop-turn.ts';
-import { executionKeyOf, type EventDraft, type ToolOutcome } from '../core/run-event.ts';
+import { answerFinished, type AnswerOptions } from './tool-answer-events.ts';
+import { executeCall, timeoutMsOf, toolRetryMs, type Finished } from './execute-call.ts';
+import { createToolNews, type ToolNews } from './tool-news.ts';
+import {
+  digestOf,
+  judgeCall,
+  onUnknown,
+  pendingFor,
+  prepareBatch,
+  type BatchItem,
+  type BatchOptions,
+} from './prepare-batch.ts';
+import { executionKeyOf, type EventDraft, type PendingTool } from '../core/run-event.ts';
 import { sleep, type Clock } from '../core/clock.ts';
-import { createHash } from 'node:crypto';
-import type { CallState, RunState } from '../core/run-state.ts';
-import type { PreparedCall, Toolbox } from './prepare-call.ts';
-import type { ToolOutput } from './tool.ts';
-import type { ToolPolicy } from './policies.ts';
+import { StopTurn } from '../core/stop-turn.ts';
+import type { ProgressPolicy } from './policies.ts';
+import type { RunState } from '../core/run-state.ts';
 
-export interface ToolRun {
-  readonly toolbox: Toolbox;
-  readonly workspace: string;
+export interface ToolRun extends Omit<BatchOptions, 'nowMs'>, Omit<AnswerOptions, 'nowMs'> {
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  readonly policy: ToolPolicy;
+  readonly progress: ProgressPolicy;
+  /** The fold of everything that was yielded so far. */
+  current(): RunState;
 }
 
-type RunnableCall = Extract<PreparedCall, { verdict: 'run' }>;
+type Runnable = Extract<BatchItem, { kind: 'run' }> & { readonly toolAttempt: number; readonly waitMs: number };
 
-interface Finished {
-  readonly prepared: RunnableCall;
-  readonly toolAttempt: number;
-  readonly outcome: ToolOutcome;
-  readonly output: ToolOutput;
-  readonly durationMs: number;
+export async function* runTools(run: ToolRun): AsyncGenerator<readonly EventDraft[]> {
+  const state = run.current();
+  const items = await prepareBatch(state, { ...run, nowMs: run.clock.now() });
+  const asking = items.filter((item) => item.kind === 'ask');
+  if (asking.length > 0) return yield asking.map(({ pending }) => requestOf(state, pending));
+  const answers = answerKnown(state, items, run);
+  if (answers.length > 0) yield answers;
+  const waiting = items.flatMap((item): Runnable[] =>
+    item.kind === 'run' ? [{ ...item, toolAttempt: attemptsOf(item) + 1, waitMs: 0 }] : [],
+  );
+  if (waiting.length > 0) yield* runCalls(waiting, run);
 }
 
-export async function* runTools(state: RunState, run: ToolRun): AsyncGenerator<readonly EventDraft[]> {
-  const entries = (state.open?.calls ?? []).filter(({ progress }) => progress.at !== 'answered');
-  const prepared = entries.map((entry) => ({ entry, prepared: run.toolbox.prepare(entry.call) }));
-  const runnable: { entry: CallState; prepared: RunnableCall }[] = [];
+/** A person is asked, once for each approval id (E-600). */
+export function requestOf({ open, step }: RunState, pending: PendingTool): EventDraft {
+  const type = pending.kind === 'recovery' ? 'recovery-required' : 'approval-required';
+  return { type, data: pending, step, attempt: open?.attempt ?? 0 };
+}
+
+function answerKnown(state: RunState, items: readonly BatchItem[], { clock }: ToolRun): readonly EventDraft[] {
   let current = state;
-  for (const item of prepared) {
-    if (item.prepared.verdict === 'run') {
-      runnable.push({ entry: item.entry, prepared: item.prepared });
-      continue;
-    }
-    const answers = answerCall(current, item.entry, item.prepared);
-    current = applyDrafts(current, answers, run.clock.now());
-    yield answers;
-  }
-  const parallel = runnable.every(({ prepared: { tool } }) => tool.concurrent !== false);
+  return items.flatMap((item) => {
+    if (item.kind !== 'answer') return [];
+    const drafts = answerCall(current, item.entry, item.answer);
+    current = applyDrafts(current, drafts, clock.now());
+    return drafts;
+  });
+}
+
+function attemptsOf({ entry: { progress } }: Extract<BatchItem, { kind: 'run' }>): number {
+  return progress.at === 'dispatched' ? progress.toolAttempt : 0;
+}
+
+async function* runCalls(waiting: Runnable[], run: ToolRun): AsyncGenerator<readonly EventDraft[]> {
+  const parallel = waiting.every(({ prepared: { tool } }) => tool.concurrent !== false);
   const width = parallel ? run.policy.maxConcurrent : 1;
-  const running = new Map<string, Promise<Finished>>();
+  const running = new Map<string, Promise<void>>();
   const left = new AbortController();
-  const stoppable = { ...run, signal: AbortSignal.any([run.signal, left.signal]) };
+  const signal = AbortSignal.any([run.signal, left.signal]);
+  const news = createToolNews(run);
   try {
-    while (runnable.length + running.size > 0) {
-      const starting = run.signal.aborted ? [] : runnable.splice(0, width - running.size);
+    while (waiting.length + running.size > 0) {
+      const starting = run.signal.aborted ? [] : waiting.splice(0, width - running.size);
       if (starting.length === 0 && running.size === 0) return;
-      if (starting.length > 0)
-        yield starting.flatMap(({ entry, prepared: call }) => intents(state, entry, { call, run }));
-      for (const { entry, prepared: call } of starting)
-        running.set(call.call.id, executeCall(state, { prepared: call, toolAttempt: nextAttempt(entry) }, stoppable));
-      const finished = await Promise.race(running.values());
-      running.delete(finished.prepared.call.id);
-      yield completion(state, finished);
+      const allowed = yield* dispatch(starting, run);
+      for (const item of allowed) running.set(item.prepared.call.id, start(item, { ...run, signal }, news));
+      if (running.size === 0) continue;
+      await news.filled();
+      const { shown, finished } = news.take();
+      if (shown.length > 0) yield shown;
+      for (const each of finished) {
+        running.delete(each.prepared.call.id);
+        const again = yield* settle(each, run);
+        if (again !== null) waiting.push(again);
+      }
     }
   } finally {
+    news.close();
     // The loop was left while tools ran: nobody may go on working in a session that someone else gets next (T4).
     left.abort(new StopTurn('shutdown'));
     await Promise.all(running.values());
   }
 }
 
-function nextAttempt({ progress }: CallState): number {
-  return progress.at === 'dispatched' ? progress.toolAttempt + 1 : 1;
+/** Write-ahead of calls that are about to run. One that a rule has come to forbid meanwhile is answered instead (E-524). */
+async function* dispatch(starting: readonly Runnable[], run: ToolRun): AsyncGenerator<readonly EventDraft[], readonly Runnable[]> {
+  const state = run.current();
+  const allowed: Runnable[] = [];
+  const drafts: EventDraft[] = [];
+  for (const item of starting) {
+    if (item.waitMs > 0) await sleep(run.clock, item.waitMs, run.signal);
+    const { level } = await judgeCall(state, item.prepared, run);
+    if (level === 'deny') {
+      const content = 'Not run. The permissions of this agent do not allow this call any more.';
+      drafts.push(...answerCall(state, item.entry, { outcome: 'denied', content }));
+    } else {
+      allowed.push(item);
+      drafts.push(...intents(state, item, run));
+    }
+  }
+  if (drafts.length > 0) yield drafts;
+  return allowed;
 }
 
-function intents(
-  state: RunState,
-  entry: CallState,
-  { call: prepared, run }: { readonly call: RunnableCall; readonly run: ToolRun },
-): readonly EventDraft[] {
+function intents(state: RunState, { entry, prepared, authority, toolAttempt }: Runnable, run: ToolRun): EventDraft[] {
   const { call, tool, input } = prepared;
-  const position = positionOf(state);
+  const position = { step: state.step, attempt: state.open?.attempt ?? 0 };
   const executionKey = executionKeyOf(state.runId, position.step, call.id);
+  const childRunId = tool.childRunId?.(executionKey);
   const dispatched: EventDraft = {
     type: 'tool-dispatched',
     data: {
       id: call.id,
       executionKey,
-      toolAttempt: nextAttempt(entry),
-      argsDigest: digest({ name: tool.name, input }),
+      toolAttempt,
+      argsDigest: digestOf(prepared),
       replay: tool.replay ?? 'manual',
-      timeoutMs: timeoutMs(prepared, run.policy),
-      authority: 'policy',
+      timeoutMs: timeoutMsOf(prepared, run.policy),
+      authority,
+      ...(childRunId === undefined ? {} : { childRunId }),
     },
     ...position,
   };
-  if (entry.progress.at !== 'written') return [dispatched];
-  const start = { id: call.id, name: tool.name, input, executionKey, willRun: true };
-  return [{ type: 'tool-call-start', data: start, ...position }, dispatched];
+  if (entry.progress.at !== 'written' || toolAttempt > 1) return [dispatched];
+  const data = { id: call.id, name: tool.name, input, executionKey, willRun: true };
+  return [{ type: 'tool-call-start', data, ...position }, dispatched];
 }
 
-/** Runs the handler under its timeout and the turn's signal. Never rejects. */
-async function executeCall(
-  state: RunState,
-  { prepared, toolAttempt }: { readonly prepared: RunnableCall; readonly toolAttempt: number },
-  run: ToolRun,
-): Promise<Finished> {
-  const { tool, call, input } = prepared;
-  const startedAtMs = run.clock.now();
-  const handler = new AbortController();
-  const stop = () => handler.abort(run.signal.reason);
-  run.signal.addEventListener('abort', stop);
-  if (run.signal.aborted) stop();
-  let timedOut = false;
-  const cancelTimer = run.clock.timer(timeoutMs(prepared, run.policy), () => {
-    timedOut = true;
-    handler.abort(new Error('The tool took too long.'));
-  });
-  const executionKey = executionKeyOf(state.runId, state.step, call.id);
-  const settledEarly = new AbortController();
-  const context = { executionKey, toolAttempt, signal: handler.signal, workspace: run.workspace };
-  try {
-    // A handler may throw before it returns its promise; both are its failure.
-    const returned = Promise.resolve().then(() => tool.run(input, context));
-    const output = await Promise.race([settled(returned), abandoned(handler.signal, settledEarly.signal, run)]);
-    const outcome = timedOut ? 'timeout' : run.signal.aborted ? 'cancelled' : output.isError ? 'error' : 'ok';
-    const explained = timedOut
-      ? withNote(output, 'The tool was stopped at its time limit; it may have partly run.')
-      : output;
-    return { prepared, toolAttempt, outcome, output: explained, durationMs: run.clock.now() - startedAtMs };
-  } finally {
-    settledEarly.abort();
-    cancelTimer();
-    run.signal.removeEventListener('abort', stop);
+/** Resolves when the handler has ended and its end is among the news. */
+async function start(item: Runnable, run: ToolRun, news: ToolNews): Promise<void> {
+  const { prepared, toolAttempt } = item;
+  const { id } = prepared.call;
+  const name = prepared.tool.name;
+  const { workspace, signal, clock, policy } = run;
+  const stopNotices = news.watch(name);
+  const show = (text: string) => news.show({ id, name, text });
+  const finished = await executeCall(run.current(), { prepared, toolAttempt, workspace, signal, clock, policy, show });
+  stopNotices();
+  news.finish(finished);
+}
+
+/** What follows a handler's end: its answer, another try, or a question to a person. */
+async function* settle(finished: Finished, run: ToolRun): AsyncGenerator<readonly EventDraft[], Runnable | null> {
+  const state = run.current();
+  const { prepared, output } = finished;
+  const entry = state.open?.calls.find(({ call }) => call.id === prepared.call.id);
+  if (entry === undefined) return null;
+  if (output.waitsFor !== undefined && output.waitsFor.length > 0) {
+    yield output.waitsFor.map((pending) => requestOf(state, pending));
+    return null;
   }
-}
-
-async function settled(running: Promise<ToolOutput>): Promise<ToolOutput> {
-  try {
-    const output = await running;
-    if (typeof output?.content !== 'string') return { content: JSON.stringify(toJsonValue(output)), isError: false };
-    return output;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { content: `The tool failed: ${head(toWellFormed(reason), 2000)}`, isError: true };
+  const waitMs = run.signal.aborted ? null : toolRetryMs(finished, run.policy);
+  if (waitMs !== null)
+    return { kind: 'run', entry, prepared, authority: 'policy', toolAttempt: finished.toolAttempt + 1, waitMs };
+  const manual = (prepared.tool.replay ?? 'manual') === 'manual';
+  if (finished.outcome === 'timeout' && manual && onUnknown(state, prepared.tool, run.people) === 'park') {
+    const nowMs = run.clock.now();
+    yield [requestOf(state, pendingFor(state, { entry, prepared, kind: 'recovery' }, { nowMs }))];
+    return null;
   }
-}
-
-/** The handler was told to stop and did not within its time. Resolves unheard, at once, when it has settled. */
-async function abandoned(
-  told: AbortSignal,
-  settledEarly: AbortSignal,
-  { clock, policy }: ToolRun,
-): Promise<ToolOutput> {
-  await aborted(told, settledEarly);
-  await sleep(clock, policy.abandonAfterSeconds * 1000, settledEarly);
-  return { content: 'The tool did not stop when asked and was abandoned; it may still be running.', isError: true };
-}
-
-/** Resolves when either signal aborts; leaves no listener behind. */
-function aborted(one: AbortSignal, other: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const either = () => {
-      one.removeEventListener('abort', either);
-      other.removeEventListener('abort', either);
-      resolve();
-    };
-    if (one.aborted || other.aborted) return either();
-    one.addEventListener('abort', either);
-    other.addEventListener('abort', either);
-  });
-}
-
-function withNote(output: ToolOutput, note: string): ToolOutput {
-  return { ...output, content: output.content === '' ? note : `${output.content}\n${note}`, isError: true };
-}
-
-function completion(state: RunState, finished: Finished): readonly EventDraft[] {
-  const { prepared, outcome, output, toolAttempt, durationMs } = finished;
-  const { call, tool, input } = prepared;
-  const position = positionOf(state);
-  const executionKey = executionKeyOf(state.runId, position.step, call.id);
-  const _raw = toWellFormed(output.content);
-  const files = (output.files ?? []).map((data): EventDraft => ({
-    type: 'file-changed',
-    data: { ...data, executionKey },
-    ...position,
-  }));
-  return [
-    ...files,
-    {
-      type: 'tool-call-complete',
-      data: { id: call.id, name: tool.name, input, executionKey, outcome, toolAttempt, durationMs, _raw },
-      ...position,
-    },
-    {
-      type: 'tool-result',
-      data: {
-        toolCallId: call.id,
-        name: tool.name,
-        content: toolAnswer(_raw, state.limits.maxResultChars),
-        isError: outcome !== 'ok',
-      },
-      ...position,
-    },
-  ];
-}
-
-function timeoutMs({ tool }: RunnableCall, policy: ToolPolicy): number {
-  return (tool.timeoutSeconds ?? policy.defaultTimeoutSeconds) * 1000;
-}
-
-function positionOf(state: RunState): { step: number; attempt: number } {
-  return { step: state.step, attempt: state.open?.attempt ?? 0 };
-}
-
-function digest(value: JsonObject): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex');
+  yield* answerFinished(state, finished, { ...run, nowMs: run.clock.now() });
+  return null;
 }

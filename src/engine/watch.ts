@@ -3,6 +3,8 @@
 // W1. Upstream chunks are what counts, before any queue: back-pressure neither hides a stall nor causes one (E-305).
 // W2. `touch` is free: no timer is made or moved for a chunk; a timer that fires early re-arms for the rest.
 // W3. After `stop` no timer is left and nothing is called back.
+// W4. A byte that is no chunk proves a connection and no progress, except where the provider's entry says so (E-302). It
+//     never ends a wait: only a chunk does (E-330).
 
 import { CallTimeoutError, IncompleteStreamError } from '../core/errors.ts';
 import type { Clock } from '../core/clock.ts';
@@ -14,27 +16,42 @@ export interface WatchLimits {
   readonly callMs: number;
 }
 
+export interface Notice {
+  /** Waited so far, one decimal. */
+  readonly seconds: number;
+  /** Age of the newest byte; null before the first. */
+  readonly lastByteMs: number | null;
+}
+
 export interface Watch {
   /** Upstream made progress: a chunk that is no ping. */
   touch(): void;
+  /** Upstream sent something. */
+  byte(): void;
   /** Nobody reads upstream for now, so its silence means nothing; the whole-call limit goes on. */
   pause(): void;
   resume(): void;
   stop(): void;
 }
 
-export function startWatch(options: {
+export interface WatchOptions {
   readonly clock: Clock;
   readonly limits: WatchLimits;
   readonly progress: ProgressPolicy;
-  onNotice(seconds: number): void;
+  readonly keepAliveIsProgress: boolean;
+  onNotice(notice: Notice): void;
   onExpired(error: IncompleteStreamError | CallTimeoutError): void;
-}): Watch {
-  const { clock, limits, progress } = options;
+}
+
+export function startWatch(options: WatchOptions): Watch {
+  const { clock, limits, progress, keepAliveIsProgress } = options;
   let lastChunkMs = clock.now();
+  let lastByteMs: number | null = null;
   let chunks = 0;
   let paused = false;
   const silent = () => (paused ? 0 : clock.now() - lastChunkMs);
+  const idle = () =>
+    keepAliveIsProgress && lastByteMs !== null ? Math.min(silent(), clock.now() - lastByteMs) : silent();
   const idleLimit = () => (chunks === 0 ? (limits.firstEventMs ?? limits.idleMs) : limits.idleMs);
   const cancels = new Map<string, () => void>();
   const stop = () => {
@@ -46,7 +63,7 @@ export function startWatch(options: {
   function watchIdle(): void {
     const limit = idleLimit();
     if (limit === null) return;
-    if (silent() < limit) return void arm('idle', limit - silent(), watchIdle);
+    if (idle() < limit) return void arm('idle', limit - idle(), watchIdle);
     stop();
     options.onExpired(
       new IncompleteStreamError('stalled', `The model sent nothing for ${Math.round(limit / 1000)} seconds.`),
@@ -60,7 +77,8 @@ export function startWatch(options: {
     const due = repeated === null ? progress.firstAfterSeconds * 1000 : repeated + progress.repeatEverySeconds * 1000;
     const from = lastChunkMs;
     if (silent() < due) return void arm('notice', due - silent(), () => watchSilence(from, repeated));
-    options.onNotice(Math.round(silent() / 100) / 10);
+    const seconds = Math.round(silent() / 100) / 10;
+    options.onNotice({ seconds, lastByteMs: lastByteMs === null ? null : clock.now() - lastByteMs });
     arm('notice', progress.repeatEverySeconds * 1000, () => watchSilence(from, due));
   }
 
@@ -74,8 +92,11 @@ export function startWatch(options: {
   watchSilence(lastChunkMs, null);
   return {
     touch() {
-      lastChunkMs = clock.now();
+      lastByteMs = lastChunkMs = clock.now();
       chunks += 1;
+    },
+    byte() {
+      lastByteMs = clock.now();
     },
     pause() {
       paused = true;

@@ -6,11 +6,15 @@
 //     makes the ending of an adapter that throws, stops or goes on.
 // A3. Optional methods are the capabilities: a missing one means "cannot", and clients are told so (P-070).
 // A4. `run-started` is the host's own; an adapter never yields it.
+// A5. The host answers a group that holds a committed event with the committed events that the log has taken in since it
+//     last did: facts from outside, then the group's own. Where an ending is not among them, somebody spoke before it was
+//     stored: the turn goes on (E-661). An adapter that does not care may ignore the answers.
 
 import type { Clock } from '../core/clock.ts';
 import type { Message } from '../core/transcript.ts';
 import type { ModelChoice, ModelListing } from '../core/model-choice.ts';
-import type { EventDraft } from '../core/run-event.ts';
+import type { EventDraft, RunEvent, RunStarted, Todo } from '../core/run-event.ts';
+import type { Rule } from '../core/rule.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { SessionId } from '../core/ids.ts';
 
@@ -46,19 +50,31 @@ export interface OpenSessionOptions {
   readonly workspace: string;
   /** The conversation before this turn, for runtimes that keep none of their own. */
   readonly history: readonly Message[];
+  /** The task list that it left; null = none. */
+  readonly todos: readonly Todo[] | null;
   readonly clock: Clock;
 }
 
 export interface TurnOptions {
   /** Aborts when the turn must stop; the reason is a `StopTurn`. */
   readonly signal: AbortSignal;
+  /** Aborts when the run shall be parked once what runs has ended (E-819). */
+  readonly pause: AbortSignal;
+  /** Remembered decisions as they are now (E-609). */
+  rules(): Promise<readonly Rule[]>;
 }
+
+/** Groups of drafts, answered as A5 says. */
+export type Turn = AsyncIterable<readonly EventDraft[], void, readonly RunEvent[] | undefined>;
 
 export interface HarnessSession extends AsyncDisposable {
   /** Runs one turn: `state` is the fold of the run's `run-started`, input and settings included. */
-  prompt(state: RunState, options: TurnOptions): AsyncIterable<readonly EventDraft[]>;
-  /** Goes on with a run that was cut off, from the fold of its log. Absent: the host ends such a run honestly (UD-60). */
-  attach?(state: RunState, options: TurnOptions): AsyncIterable<readonly EventDraft[]>;
+  prompt(state: RunState, options: TurnOptions): Turn;
+  /**
+   * Goes on with a run from the fold of its log: one that was cut off (`recovery`), or one that was parked. Absent: the
+   * host ends such a run honestly (UD-60).
+   */
+  attach?(state: RunState, options: TurnOptions & { readonly cause: RunStarted['cause'] }): Turn;
 }
 
 export interface HarnessAdapter {

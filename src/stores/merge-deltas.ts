@@ -17,6 +17,11 @@ export function mergeDeltas(first: UnnumberedEvent, second: EventDraft): Unnumbe
     const apart = second.type !== first.type || !fits(first.data, second.data);
     return apart ? undefined : { ...first, data: first.data + second.data };
   }
+  if (first.type === 'tool-output-delta') {
+    const apart =
+      second.type !== first.type || first.data.id !== second.data.id || !fits(first.data.text, second.data.text);
+    return apart ? undefined : { ...first, data: { ...first.data, text: first.data.text + second.data.text } };
+  }
   if (first.type !== 'tool-call-delta' || second.type !== first.type || first.data.id !== second.data.id)
     return undefined;
   const [before, after] = [first.data.partialJson, second.data.partialJson];

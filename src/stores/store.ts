@@ -7,14 +7,20 @@
 // L3. One entry's refusal (wrong position, lost lease) changes nothing and does not touch the other entries of its batch.
 // L4. What ends a run, frees its session and stores its response is the transaction that appends its `run-result` (UD-21).
 // L5. Reads never see half a transaction. An id of another principal reads as absent (U-043).
+// L6. What the events say of people is indexed in the transaction that appends them: a request opens an approval, a
+//     decision closes it, a `run-result` that ends nothing parks the run and frees its owner. The indexes can be made again
+//     from the logs (E-002); `approval-decided` never enters a log twice for one approval (E-602).
+// L7. A fact from outside (`user-message`, `approval-decided`) is appended by any process, without owning the run (E-801).
 
-import type { HarnessId, RunId, SessionId } from '../core/ids.ts';
+import type { ApprovalId, HarnessId, RuleId, RunId, SessionId } from '../core/ids.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { FinalStatus } from '../core/outcome.ts';
-import type { RunEvent } from '../core/run-event.ts';
+import type { ApprovalDecided, ContentRef, PendingTool, RunEvent } from '../core/run-event.ts';
 
 /** A stamped event that has no number yet: the append gives it. */
 export type UnnumberedEvent = RunEvent extends infer E ? (E extends RunEvent ? Omit<E, 'seq'> : never) : never;
+
+export type RunPhase = 'active' | 'waiting' | 'paused';
 
 export interface RunRecord {
   readonly runId: RunId;
@@ -25,6 +31,10 @@ export interface RunRecord {
   readonly turn: number;
   readonly previousRunId: RunId | null;
   readonly status: 'running' | FinalStatus;
+  /** `waiting` for a person, `paused` until it is resumed, else somebody's to work on. */
+  readonly phase: RunPhase;
+  /** The run that this one works for; it is no task of its own and stays out of lists (E-905). */
+  readonly parentRunId: RunId | null;
   readonly store: boolean;
   /** The record is unreadable for clients, the run and its session's conversation go on (UD-08). */
   readonly deleted: boolean;
@@ -33,7 +43,7 @@ export interface RunRecord {
   readonly generation: number;
   readonly owner: string | null;
   /** The one piece of state outside the log (E-812). */
-  readonly control: 'none' | 'cancel';
+  readonly control: 'none' | 'pause' | 'cancel';
   readonly createdAtMs: number;
   readonly endedAtMs: number | null;
   /** The stored response: the view's fold of the whole log, kept so that a read need not fold again. Null while running. */
@@ -41,7 +51,75 @@ export interface RunRecord {
 }
 
 /** What a scan over all open runs is told: little enough to be asked for each second. */
-export type UnfinishedRun = Pick<RunRecord, 'runId' | 'harnessId' | 'owner' | 'control' | 'createdAtMs'>;
+export type UnfinishedRun = Pick<RunRecord, 'runId' | 'harnessId' | 'owner' | 'control' | 'phase' | 'createdAtMs'> & {
+  /** Approvals of the run that are still open: a `waiting` run without any goes on (E-601). */
+  readonly openApprovals: number;
+};
+
+/** A request to a person, and what was said (E-600, E-613). */
+export interface ApprovalRecord {
+  readonly approvalId: ApprovalId;
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  readonly harnessId: HarnessId;
+  readonly principal: string;
+  /** As it was asked; `status` is the one of now. */
+  readonly pending: PendingTool;
+  readonly decided: (ApprovalDecided & { readonly atMs: number }) | null;
+}
+
+export interface ApprovalFilter {
+  readonly principal: string;
+  readonly runId?: RunId;
+  readonly sessionId?: SessionId;
+  readonly kind?: PendingTool['kind'];
+  /** `open`: pending and uncertain. */
+  readonly status: PendingTool['status'] | 'open' | 'all';
+  /** Newest first; those that come after this one in that order. */
+  readonly after?: ApprovalId;
+  readonly limit: number;
+}
+
+/** A remembered decision (E-609). */
+export interface RuleRecord {
+  readonly ruleId: RuleId;
+  readonly principal: string;
+  readonly harnessId: HarnessId;
+  readonly scope: 'run' | 'session' | 'agent';
+  readonly match: 'tool' | 'exact-args' | { readonly pathPrefix: string };
+  readonly toolName: string;
+  /** Of the decided call, for `exact-args`. */
+  readonly argsDigest: string;
+  readonly effect: 'allow' | 'deny';
+  readonly sessionId: SessionId;
+  readonly runId: RunId;
+  readonly by: string;
+  readonly createdAtMs: number;
+}
+
+/** A follow-up that waits for its session (E-664). */
+export interface QueuedTask {
+  /** The caller's own or made; unique in its session. */
+  readonly messageId: string;
+  readonly sessionId: SessionId;
+  readonly principal: string;
+  readonly body: JsonObject;
+  readonly bodyHash: string;
+  readonly status: 'queued' | 'started';
+  /** Once started. */
+  readonly runId: RunId | null;
+}
+
+export type AppendFactsResult =
+  | { readonly outcome: 'stored'; readonly events: readonly RunEvent[] }
+  /** A message with that id is in the log already, with the same content. */
+  | { readonly outcome: 'known' }
+  /** A message with that id is in the log already and says something else. */
+  | { readonly outcome: 'conflict' }
+  /** The run has ended, or is unknown: nothing enters its log any more (E-661). */
+  | { readonly outcome: 'ended' }
+  /** The approval is decided already; nothing was stored. */
+  | { readonly outcome: 'decided'; readonly approval: ApprovalRecord };
 
 export interface SessionRecord {
   readonly sessionId: SessionId;
@@ -96,6 +174,9 @@ export interface Admission {
   /** The tip the caller continues: checked inside the transaction, so that two tasks never both follow one (B106). */
   readonly previousRunId: RunId | null;
   readonly store: boolean;
+  readonly parentRunId?: RunId;
+  /** The waiting entry that this run starts: marked as started in the same transaction; refused as `not-queued` without. */
+  readonly queued?: { readonly messageId: string };
   readonly owner: string;
   readonly idempotency?: IdempotencyClaim;
   readonly events: readonly UnnumberedEvent[];
@@ -108,7 +189,8 @@ export type AdmitResult =
   | { readonly outcome: 'replayed'; readonly runId: RunId; readonly sameBody: boolean }
   | { readonly outcome: 'busy'; readonly runningRunId: RunId }
   | { readonly outcome: 'not-tip'; readonly tip: RunId | null }
-  | { readonly outcome: 'no-session' };
+  | { readonly outcome: 'no-session' }
+  | { readonly outcome: 'not-queued' };
 
 export interface Append {
   readonly runId: RunId;
@@ -128,6 +210,16 @@ export type AppendResult =
   | { readonly outcome: 'stored'; readonly events: readonly RunEvent[] }
   | { readonly outcome: 'wrong-position'; readonly lastSeq: number }
   | { readonly outcome: 'lease-lost' };
+
+export type EnqueueResult =
+  | { readonly outcome: 'queued'; readonly position: number }
+  | { readonly outcome: 'known'; readonly task: QueuedTask }
+  | { readonly outcome: 'full' };
+
+export interface FactFromOutside {
+  readonly event: Extract<UnnumberedEvent, { type: 'user-message' | 'approval-decided' }>;
+  readonly rule?: RuleRecord;
+}
 
 export interface EventRange {
   readonly after: number;
@@ -152,6 +244,12 @@ export interface Store extends AsyncDisposable {
    */
   readEvents(runId: RunId, range: EventRange): Promise<readonly RunEvent[]>;
 
+  /**
+   * Appends a fact from outside where the log ends, whoever owns the run (L7), with the rule that a decision makes.
+   * The owner's next append is `wrong-position`: it reads what came in and goes on behind it.
+   */
+  appendFact(fact: FactFromOutside): Promise<AppendFactsResult>;
+
   run(runId: RunId): Promise<RunRecord | null>;
   /** Runs without a final status, oldest first. */
   unfinishedRuns(): Promise<readonly UnfinishedRun[]>;
@@ -161,14 +259,44 @@ export interface Store extends AsyncDisposable {
   runIdsOfSession(sessionId: SessionId): Promise<readonly { readonly runId: RunId; readonly turn: number }[]>;
   /** Sets the flag if the run is not final, and gives the record as it then is; null for an unknown id. */
   requestCancel(runId: RunId): Promise<RunRecord | null>;
-  /** Makes `owner` the owner under a new generation, or null when the run is final or unknown. */
-  takeOver(runId: RunId, owner: string): Promise<RunRecord | null>;
+  /** The same for a pause; a cancel that was asked for stays one (E-812). */
+  requestPause(runId: RunId): Promise<RunRecord | null>;
+  /**
+   * Makes `owner` the owner under a new generation, the phase `active` and a pause undone; null when the run is final or
+   * unknown, or not in the phase `from` (absent: any).
+   */
+  takeOver(runId: RunId, owner: string, from?: RunPhase): Promise<RunRecord | null>;
   /** The owner lets go of a run that it leaves unended, for whoever comes next. Does nothing for another's run. */
   release(runId: RunId, owner: string): Promise<void>;
   /** Hides the response from reads and frees its stored body; a running task goes on (UD-08). */
   deleteResponse(runId: RunId): Promise<void>;
   /** Number of takeovers since `sinceMs`, this one included. Committed before anything that can throw (E-832). */
   countTakeover(runId: RunId, at: { readonly nowMs: number; readonly sinceMs: number }): Promise<number>;
+
+  approval(approvalId: ApprovalId): Promise<ApprovalRecord | null>;
+  approvals(filter: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
+  /** Open approvals that were due before, oldest first (E-606). */
+  dueApprovals(nowMs: number): Promise<readonly ApprovalRecord[]>;
+  putRule(rule: RuleRecord): Promise<void>;
+  rule(ruleId: RuleId): Promise<RuleRecord | null>;
+  /** Rules of a principal, newest first. */
+  rules(filter: { readonly principal: string; readonly sessionId?: SessionId }): Promise<readonly RuleRecord[]>;
+  /** False when there is none. */
+  deleteRule(ruleId: RuleId): Promise<boolean>;
+
+  /** At most `most` entries that have not ended wait in a session (UR-21). `known`: the id is used; nothing was stored. */
+  enqueue(task: Omit<QueuedTask, 'status' | 'runId'>, most: number): Promise<EnqueueResult>;
+  /** Entries of a session in order: those that wait, and the one whose run is at work (UR-32). */
+  queue(sessionId: SessionId): Promise<{ readonly tasks: readonly QueuedTask[]; readonly held: boolean }>;
+  /** False when there is none that waits. */
+  unqueue(sessionId: SessionId, messageId: string): Promise<boolean>;
+  holdQueue(sessionId: SessionId, held: boolean): Promise<void>;
+  /** The oldest waiting entry of each session that is free and not held. */
+  startableTasks(): Promise<readonly QueuedTask[]>;
+  /** Keeps bytes under their SHA-256 for as long as a run that uses them; the same bytes are kept once (E-844). */
+  putContent(runId: RunId, bytes: Uint8Array): Promise<ContentRef>;
+  /** @throws StorageError  What is there is not what was stored. Null: there is none. */
+  content(ref: string): Promise<Uint8Array | null>;
 
   session(sessionId: SessionId): Promise<SessionRecord | null>;
   expireSessions(before: { readonly updatedBeforeMs: number; readonly nowMs: number }): Promise<readonly SessionId[]>;

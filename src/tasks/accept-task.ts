@@ -9,9 +9,10 @@ import {
   NotFoundError,
   RequestError,
   SessionBusyError,
+  SessionExpiredError,
 } from '../core/errors.ts';
 import { head, toWellFormed } from '../core/text.ts';
-import { findContinuable, findHarness } from './find-in-scope.ts';
+import { findContinuable, findHarness, findLiveSession } from './find-in-scope.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { Admission, AdmitResult, HarnessRecord, IdempotencyClaim, SessionRecord } from '../stores/store.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
@@ -41,6 +42,10 @@ export interface TaskRequest {
   readonly principal: string;
   readonly body: TaskBody;
   readonly idempotency: IdempotencyClaim | null;
+  /** Absent: made here. A session of that id is the task's own, where the task begins one. */
+  readonly ids?: { readonly runId: RunId; readonly sessionId: SessionId };
+  /** The waiting entry that this starts: it continues the tip of its session, whatever the body says. */
+  readonly queued?: { readonly sessionId: SessionId; readonly messageId: string };
 }
 
 export interface Accepted {
@@ -66,7 +71,7 @@ export async function acceptTask(services: Services, request: TaskRequest): Prom
   if (admitted.outcome === 'replayed') return replayOf(services, request.principal, admitted);
   if (admitted.outcome !== 'admitted') throw refusal(admission, admitted);
   const { run } = admitted;
-  services.runs.start(run.runId, (signal) => executeRun(services, { run, signal, recovering: false }));
+  services.runs.start(run.runId, (signals) => executeRun(services, { run, continues: false, ...signals }));
   return { runId: run.runId, sessionId: run.sessionId, replayed: false, sameBody: true };
 }
 
@@ -94,8 +99,9 @@ interface Place {
 }
 
 /** Harness and session, by scope first: what is unknown and what is another's are not told apart (U-042). */
-async function findPlace(services: Services, { principal, body }: TaskRequest): Promise<Place> {
+async function findPlace(services: Services, { principal, body, queued }: TaskRequest): Promise<Place> {
   const param = 'metadata.harness_id';
+  if (queued !== undefined) return findQueuePlace(services, principal, queued.sessionId);
   const named =
     body.harnessId === null ? null : await findHarness(services, principal, { name: body.harnessId, param });
   if (body.previousResponseId === null) {
@@ -111,6 +117,12 @@ async function findPlace(services: Services, { principal, body }: TaskRequest): 
   const tip = await services.store.tip(session.sessionId);
   if (tip !== previousRunId) throw notTip(tip);
   return { harness, session, previousRunId };
+}
+
+async function findQueuePlace(services: Services, principal: string, name: SessionId): Promise<Place> {
+  const session = await findLiveSession(services, principal, name);
+  const harness = await findHarness(services, principal, { name: session.harnessId });
+  return { harness, session, previousRunId: await services.store.tip(session.sessionId) };
 }
 
 /** The oldest harness of the base that the operator prefers (UD-34). */
@@ -129,23 +141,14 @@ async function findPrevious(
   const { runId, sessionId } = await findContinuable(services, principal, { name, param });
   const session = await services.store.session(sessionId);
   if (session === null) throw new NotFoundError('response', param);
-  if (session.expiredAtMs !== null) throw sessionExpired();
+  if (session.expiredAtMs !== null) throw new SessionExpiredError(param);
   return { session, previousRunId: runId };
-}
-
-function sessionExpired(): RequestError {
-  return new RequestError({
-    status: 404,
-    errorType: 'invalid_request_error',
-    code: 'session_expired',
-    message: 'This session is past its retention; start a new one.',
-    param: 'previous_response_id',
-  });
 }
 
 type ServedModel = Extract<ModelChoice, { available: true }>;
 
-async function chooseModel({ harnesses }: Services, body: TaskBody, harness: HarnessRecord): Promise<ServedModel> {
+/** @throws ModelUnavailableError */
+export async function chooseModel({ harnesses }: Services, body: TaskBody, harness: HarnessRecord): Promise<ServedModel> {
   const adapter = harnesses.adapter(harness.base);
   if (adapter === undefined) throw new ModelUnavailableError(`the harness base '${harness.base}' is not installed.`);
   const choice = await adapter.chooseModel(body.model ?? harness.defaultModel);
@@ -155,17 +158,17 @@ async function chooseModel({ harnesses }: Services, body: TaskBody, harness: Har
 
 async function makeAdmission(
   services: Services,
-  { principal, body, idempotency }: TaskRequest,
+  { principal, body, idempotency, ids, queued }: TaskRequest,
   { harness, session, previousRunId, model }: Place & { readonly model: ServedModel },
 ): Promise<Admission> {
   const { clock, random, owner } = services;
   const atMs = clock.now();
-  const runId = runIds.make(random.token());
-  const sessionId = session?.sessionId ?? sessionIds.make(random.token());
+  const runId = ids?.runId ?? runIds.make(random.token());
+  const sessionId = session?.sessionId ?? ids?.sessionId ?? sessionIds.make(random.token());
   const task = {
     harnessId: harness.harnessId,
     createdAt: Math.floor(atMs / 1000),
-    metadata: body.metadata,
+    metadata: queued === undefined ? body.metadata : { ...body.metadata, reins_message_id: queued.messageId },
     ignoredFields: body.ignoredFields,
     store: body.store,
     background: body.background,
@@ -192,12 +195,14 @@ async function makeAdmission(
     store: body.store,
     owner,
     ...(idempotency === null ? {} : { idempotency }),
+    ...(queued === undefined ? {} : { queued }),
     events: [{ v: 1, runId, sessionId, at: atMs, leg: 1, step: 0, attempt: 0, type: 'run-started', data }],
     atMs,
   };
 }
 
-function refuseTimeout({ settings }: Services, { timeoutSeconds }: TaskBody): void {
+/** @throws InvalidInputError */
+export function refuseTimeout({ settings }: Services, { timeoutSeconds }: TaskBody): void {
   if (timeoutSeconds !== null && timeoutSeconds > settings.maxTimeoutSeconds)
     throw new InvalidInputError(`timeout_seconds may be at most ${settings.maxTimeoutSeconds}.`, 'timeout_seconds');
 }
@@ -230,6 +235,8 @@ function refusal(
       return new NotFoundError('response', 'previous_response_id');
     case 'not-tip':
       return notTip(result.tip);
+    case 'not-queued':
+      return new NotFoundError('message');
   }
 }
 

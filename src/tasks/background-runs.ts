@@ -5,13 +5,22 @@ import { StopTurn } from '../core/stop-turn.ts';
 import type { Logger } from '../core/logger.ts';
 import type { RunId } from '../core/ids.ts';
 
+/** How the work on a run hears that it has to end. */
+export interface RunSignals {
+  /** Aborts when it must stop; the reason is a `StopTurn`. */
+  readonly signal: AbortSignal;
+  /** Aborts when it shall be parked once what runs has ended. */
+  readonly pause: AbortSignal;
+}
+
 export interface BackgroundRuns {
   /** Starts the work of one run; does nothing when it is at work already, or after `drain`. A rejection is logged. */
-  start(runId: RunId, work: (signal: AbortSignal) => Promise<void>): void;
+  start(runId: RunId, work: (signals: RunSignals) => Promise<void>): void;
   /** Work that outlives its run, such as a harness that closes its session. A shutdown waits for it as well. */
   cleanUp(runId: RunId, work: () => Promise<unknown>): void;
   /** Asks the run to stop. False when it does not run here. */
   stop(runId: RunId, how: StopTurn['how']): boolean;
+  pause(runId: RunId): boolean;
   isRunning(runId: RunId): boolean;
   /** Resolves when the run's work is over; at once when it does not run here. */
   ended(runId: RunId): Promise<void>;
@@ -22,22 +31,28 @@ export interface BackgroundRuns {
 /** How long a shutdown waits for clean-ups. */
 const cleanUpMs = 5_000;
 
+interface RunningWork {
+  readonly stop: AbortController;
+  readonly pause: AbortController;
+  readonly done: Promise<void>;
+}
+
 export function createBackgroundRuns({ clock, logger }: { clock: Clock; logger: Logger }): BackgroundRuns {
-  const running = new Map<RunId, { readonly controller: AbortController; readonly done: Promise<void> }>();
+  const running = new Map<RunId, RunningWork>();
   const cleaning = new Set<Promise<void>>();
   let draining = false;
   const stop = (runId: RunId, how: StopTurn['how']) => {
-    running.get(runId)?.controller.abort(new StopTurn(how));
+    running.get(runId)?.stop.abort(new StopTurn(how));
     return running.has(runId);
   };
   return {
     start(runId, work) {
       if (draining || running.has(runId)) return;
-      const controller = new AbortController();
-      const done = work(controller.signal)
+      const [stopping, pausing] = [new AbortController(), new AbortController()];
+      const done = work({ signal: stopping.signal, pause: pausing.signal })
         .catch((cause: unknown) => logger.error('A run was left by its owner.', { runId }, cause))
         .finally(() => running.delete(runId));
-      running.set(runId, { controller, done });
+      running.set(runId, { stop: stopping, pause: pausing, done });
     },
     cleanUp(runId, work) {
       const done: Promise<void> = work()
@@ -47,6 +62,10 @@ export function createBackgroundRuns({ clock, logger }: { clock: Clock; logger: 
       cleaning.add(done);
     },
     stop,
+    pause(runId) {
+      running.get(runId)?.pause.abort();
+      return running.has(runId);
+    },
     isRunning: (runId) => running.has(runId),
     ended: async (runId) => running.get(runId)?.done,
     async drain(how = 'shutdown') {

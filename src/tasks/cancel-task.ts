@@ -4,7 +4,8 @@
 import { findRun, findSession } from './find-in-scope.ts';
 import { responseOf, type ResponseBody } from './read-response.ts';
 import { sleep } from '../core/clock.ts';
-import type { RunRecord } from '../stores/store.ts';
+import { takeOver } from './recover-runs.ts';
+import type { RunId } from '../core/ids.ts';
 import type { Services } from './services.ts';
 
 /** How long an answer waits for the task to be over before it says "still stopping". */
@@ -13,7 +14,7 @@ const answerWithinMs = 900;
 /** Stops one task. A task that has ended is left as it is, and that is a success (U-361). */
 export async function cancelTask(services: Services, principal: string, responseId: string): Promise<ResponseBody> {
   const run = await findRun(services, principal, responseId);
-  await stopRun(services, run);
+  await stopRun(services, run.runId);
   const after = await services.store.run(run.runId);
   return responseOf(services, after ?? run);
 }
@@ -25,8 +26,7 @@ export async function cancelSession(
   sessionId: string,
 ): Promise<{ readonly id: string; readonly status: string }> {
   const session = await findSession(services, principal, sessionId);
-  const running = session.runningRunId === null ? null : await services.store.run(session.runningRunId);
-  if (running !== null) await stopRun(services, running);
+  if (session.runningRunId !== null) await stopRun(services, session.runningRunId);
   const newest = (await services.store.runIdsOfSession(session.sessionId)).at(-1);
   const run = newest === undefined ? null : await services.store.run(newest.runId);
   const response = run === null ? null : await responseOf(services, run);
@@ -34,11 +34,19 @@ export async function cancelSession(
   return { id: session.sessionId, status: typeof status === 'string' ? status : 'in_progress' };
 }
 
-async function stopRun({ store, runs, clock }: Services, { runId, status }: RunRecord): Promise<void> {
-  if (status !== 'running') return;
-  await store.requestCancel(runId);
-  if (!runs.stop(runId, 'cancel')) return;
+/** Asks a run to stop and waits for it, but not for long. One that has ended is left as it is. */
+export async function stopRun(services: Services, runId: RunId): Promise<void> {
+  const run = await services.store.requestCancel(runId);
+  if (run?.status !== 'running') return;
   const answered = new AbortController();
-  await Promise.race([runs.ended(runId), sleep(clock, answerWithinMs, answered.signal)]);
+  await Promise.race([endRunning(services, runId), sleep(services.clock, answerWithinMs, answered.signal)]);
   answered.abort();
+}
+
+/** At work here, it ends by itself; parked, or left by its owner, it is taken over to be ended. Another's hears of the flag. */
+async function endRunning(services: Services, runId: RunId): Promise<void> {
+  if (services.runs.stop(runId, 'cancel')) await services.runs.ended(runId);
+  const run = await services.store.run(runId);
+  if (run?.status !== 'running' || run.owner !== null) return;
+  if (await takeOver(services, run)) await services.runs.ended(runId);
 }

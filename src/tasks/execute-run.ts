@@ -7,43 +7,47 @@
 // X4. A shutdown leaves the run unended, and without an owner, for the next start; a lost lease leaves it to who has it.
 
 import { AdapterProtocolError, ConfigurationError, LeaseLostError, StorageError } from '../core/errors.ts';
-import { createRunRecorder, type RunRecorder } from './run-recorder.ts';
+import { applyDrafts } from '../core/closing.ts';
+import { createRunRecorder, finalStatus, type RunRecorder } from './run-recorder.ts';
+import { deadlineOf, evolve, type RunState } from '../core/run-state.ts';
 import { foldLog } from './fold-log.ts';
 import { readHistory } from './read-history.ts';
 import { startDeadline, type TurnDeadline } from './turn-deadline.ts';
 import { stopOf } from '../core/stop-turn.ts';
 import type { Ending } from '../core/closing.ts';
-import type { EventDraft } from '../core/run-event.ts';
-import type { HarnessSession } from '../harnesses/harness.ts';
+import type { EventDraft, RunEvent, RunStarted } from '../core/run-event.ts';
+import type { HarnessSession, Turn } from '../harnesses/harness.ts';
 import type { RunErrorType } from '../core/outcome.ts';
 import type { RunRecord } from '../stores/store.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { Rule } from '../core/rule.ts';
+import type { RunSignals } from './background-runs.ts';
 import type { Services } from './services.ts';
 
-export interface Execution {
+export interface Execution extends RunSignals {
   readonly run: RunRecord;
-  readonly signal: AbortSignal;
-  /** The log was begun by an owner that is gone. */
-  readonly recovering: boolean;
+  /** The run was begun before: by an owner that is gone, or it was parked. */
+  readonly continues: boolean;
 }
 
-export async function executeRun(services: Services, { run, signal, recovering }: Execution): Promise<void> {
+export async function executeRun(services: Services, { run, signal, pause, continues }: Execution): Promise<void> {
   const folded = await foldLog(services, run);
   const { state, damage } = folded;
-  if (state.result !== null) return;
-  const leg = recovering ? state.leg + 1 : state.leg;
+  if (state.result !== null && finalStatus(state.result.status) !== null) return;
+  const leg = continues ? state.leg + 1 : state.leg;
   const recorder = createRunRecorder(services, run, { ...folded, leg });
-  const { maxSeconds } = state.limits;
-  const dueAtMs = maxSeconds === null ? null : state.startedAtMs + maxSeconds * 1000;
-  using deadline = startDeadline(services.clock, { signal, dueAtMs });
+  const start = continues ? nextLeg(state) : null;
+  const begun = start === null ? state : applyDrafts(state, [start], services.clock.now());
+  using deadline = startDeadline(services.clock, { signal, dueAtMs: deadlineOf(begun) });
   try {
     if (damage !== null) throw damage;
-    if (recovering) await recorder.write([recoveryLeg(state)]);
-    const turn = runTurn(services, { run, recorder, deadline, state: { ...state, leg }, recovering });
+    const cause = start?.data.cause ?? 'submit';
+    const taken = start === null ? [] : ((await recorder.write([start]))?.taken ?? []);
+    const current = start === null ? state : taken.reduce(evolve, state);
+    const turn = runTurn(services, { run, recorder, deadline, state: current, cause, pause });
     const outcome = await Promise.race([turn, deadline.over]);
-    if (outcome === 'ended') return;
+    if (outcome === 'over') return;
     if (stopOf(deadline.signal) === 'shutdown') return await services.store.release(run.runId, services.owner);
-    await recorder.end(unfinished(state, deadline.signal));
+    await recorder.end(unfinished(current, deadline.signal));
   } catch (cause) {
     await endAfterFault(services, { run, recorder, cause });
   } finally {
@@ -58,35 +62,38 @@ export async function endRun(services: Services, run: RunRecord, ending: Ending)
   if (state.result !== null) return;
   const recorder = createRunRecorder(services, run, { ...folded, leg: state.leg + 1 });
   try {
-    await recorder.write([recoveryLeg(state)]);
+    await recorder.write([nextLeg(state)]);
     await recorder.end(ending);
   } finally {
     recorder.close();
   }
 }
 
-interface Turn {
+interface RunningTurn {
   readonly run: RunRecord;
   readonly recorder: RunRecorder;
   readonly deadline: TurnDeadline;
+  readonly pause: AbortSignal;
   readonly state: RunState;
-  readonly recovering: boolean;
+  readonly cause: RunStarted['cause'];
 }
 
 /** Drives the harness to its `run-result`; `stopped`: it ended without one. May hang as long as the harness does. */
-async function runTurn(services: Services, turn: Turn): Promise<'ended' | 'stopped'> {
-  const { run, recorder, deadline, state, recovering } = turn;
+async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 'stopped'> {
+  const { run, recorder, deadline, state } = turn;
   const adapter = services.harnesses.adapter(state.config?.base ?? '');
   if (adapter === undefined) throw new ConfigurationError('The harness of this task is not installed any more.');
+  const { messages: history, todos } = await readHistory(services, run);
   const session = await adapter.openSession({
     sessionId: run.sessionId,
     workspace: await services.workspaces.ensure(run.sessionId),
-    history: await readHistory(services, run),
+    history,
+    todos,
     clock: services.clock,
   });
   try {
-    const groups = openTurn(session, { state, recovering, signal: deadline.signal });
-    return await recordGroups(services, { groups: groups[Symbol.asyncIterator](), recorder, deadline });
+    const groups = openTurn(services, session, turn)[Symbol.asyncIterator]();
+    return await recordGroups(services, { groups, recorder, deadline });
   } finally {
     // The run does not wait for its harness to clean up; a shutdown does, within the grace period.
     services.runs.cleanUp(run.runId, async () => session[Symbol.asyncDispose]());
@@ -94,28 +101,46 @@ async function runTurn(services: Services, turn: Turn): Promise<'ended' | 'stopp
 }
 
 function openTurn(
+  services: Services,
   session: HarnessSession,
-  { state, recovering, signal }: Pick<Turn, 'state' | 'recovering'> & { readonly signal: AbortSignal },
-): AsyncIterable<readonly EventDraft[]> {
-  if (!recovering) return session.prompt(state, { signal });
+  { run, state, cause, deadline, pause }: RunningTurn,
+): Turn {
+  const options = { signal: deadline.signal, pause, rules: () => rulesFor(services, run) };
+  if (cause === 'submit' || (cause === 'retry' && state.leg === 1)) return session.prompt(state, options);
   if (session.attach === undefined)
     throw new ConfigurationError('The server stopped while this task ran, and its agent cannot go on.');
-  return session.attach(state, { signal });
+  return session.attach(state, { ...options, cause });
+}
+
+/** Remembered decisions that reach this run: its own, its session's, its agent's (E-609). */
+async function rulesFor({ store }: Services, run: RunRecord): Promise<readonly Rule[]> {
+  const rules = await store.rules({ principal: run.principal });
+  return rules.filter(({ scope, runId, sessionId, harnessId }) => {
+    if (scope === 'run') return runId === run.runId;
+    return scope === 'session' ? sessionId === run.sessionId : harnessId === run.harnessId;
+  });
 }
 
 async function recordGroups(
   services: Services,
-  o: { readonly groups: AsyncIterator<readonly EventDraft[]> } & Pick<Turn, 'recorder' | 'deadline'>,
-): Promise<'ended' | 'stopped'> {
+  o: { readonly groups: TurnIterator } & Pick<RunningTurn, 'recorder' | 'deadline'>,
+): Promise<'over' | 'stopped'> {
   const { groups, recorder, deadline } = o;
+  let taken: readonly RunEvent[] | undefined;
   try {
     while (!deadline.isOver) {
-      const next = await groups.next();
-      if (deadline.isOver || next.done) return 'stopped';
+      const next = await groups.next(taken);
+      if (deadline.isOver || next.done === true) return 'stopped';
       if (next.value.some(({ type }) => type === 'run-started'))
         throw new AdapterProtocolError('The harness wrote what only its host may write.');
       const stored = recorder.write(next.value);
-      if (stored !== undefined && (await stored)) return 'ended';
+      if (stored === undefined) {
+        taken = undefined;
+        continue;
+      }
+      const recorded = await stored;
+      if (recorded.leg === 'over') return 'over';
+      taken = recorded.taken;
     }
     return 'stopped';
   } finally {
@@ -126,8 +151,13 @@ async function recordGroups(
   }
 }
 
-function recoveryLeg(state: RunState): EventDraft {
-  const data = { leg: state.leg + 1, cause: 'recovery', model: state.requested, limits: state.limits } as const;
+type TurnIterator = ReturnType<Turn[typeof Symbol.asyncIterator]>;
+
+/** The first event of the next leg: after a park because of what was said, else because an owner is gone. */
+function nextLeg(state: RunState): Extract<EventDraft, { type: 'run-started' }> {
+  const parked = state.result?.status;
+  const cause = parked === undefined ? 'recovery' : parked === 'paused' ? 'resume' : 'decision';
+  const data = { leg: state.leg + 1, cause, model: state.requested, limits: state.limits } as const;
   return { type: 'run-started', data, step: state.step, attempt: 0 };
 }
 
@@ -149,7 +179,7 @@ function unfinished({ limits }: RunState, signal: AbortSignal): Ending {
 
 async function endAfterFault(
   { logger }: Services,
-  { run, recorder, cause }: Pick<Turn, 'run' | 'recorder'> & { readonly cause: unknown },
+  { run, recorder, cause }: Pick<RunningTurn, 'run' | 'recorder'> & { readonly cause: unknown },
 ): Promise<void> {
   const { runId } = run;
   if (cause instanceof LeaseLostError) return logger.warn('Another owner has this run.', { runId });

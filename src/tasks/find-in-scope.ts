@@ -1,9 +1,9 @@
 // Objects by the names that a caller gives. Unknown, deleted and another principal's are one and the same answer (U-042), and
 // the form of an id is never judged (U-044).
 
-import { harnessIds, runIds, sessionIds } from '../core/ids.ts';
-import { NotFoundError } from '../core/errors.ts';
-import type { HarnessRecord, RunRecord, SessionRecord } from '../stores/store.ts';
+import { approvalIds, harnessIds, ruleIds, runIds, sessionIds } from '../core/ids.ts';
+import { NotFoundError, SessionExpiredError } from '../core/errors.ts';
+import type { ApprovalRecord, HarnessRecord, RuleRecord, RunRecord, SessionRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
 
 type Scope = Pick<Services, 'store'>;
@@ -45,4 +45,27 @@ export async function findSession({ store }: Scope, principal: string, sessionId
   const session = id === undefined ? null : await store.session(id);
   if (session === null || session.principal !== principal) throw new NotFoundError('session');
   return session;
+}
+
+/** @throws RequestError  As `findSession`, and where the session is past its retention (UD-61). */
+export async function findLiveSession(scope: Scope, principal: string, sessionId: string): Promise<SessionRecord> {
+  const session = await findSession(scope, principal, sessionId);
+  if (session.expiredAtMs !== null) throw new SessionExpiredError();
+  return session;
+}
+
+/** @throws NotFoundError */
+export async function findApproval({ store }: Scope, principal: string, approvalId: string): Promise<ApprovalRecord> {
+  const id = approvalIds.parse(approvalId);
+  const approval = id === undefined ? null : await store.approval(id);
+  if (approval === null || approval.principal !== principal) throw new NotFoundError('approval');
+  return approval;
+}
+
+/** @throws NotFoundError */
+export async function findRule({ store }: Scope, principal: string, ruleId: string): Promise<RuleRecord> {
+  const id = ruleIds.parse(ruleId);
+  const rule = id === undefined ? null : await store.rule(id);
+  if (rule === null || rule.principal !== principal) throw new NotFoundError('rule');
+  return rule;
 }

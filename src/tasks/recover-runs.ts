@@ -6,6 +6,8 @@ import { endRun, executeRun } from './execute-run.ts';
 import type { RunRecord, UnfinishedRun } from '../stores/store.ts';
 import type { Services } from './services.ts';
 
+type TakenRun = Pick<UnfinishedRun, 'runId' | 'owner' | 'phase'>;
+
 /** A run that this process admitted and that is not at work after so long was left by a failure of the store. */
 const leftBehindAfterMs = 5_000;
 const takeoverWindowMs = 3_600_000;
@@ -18,9 +20,10 @@ const maxTakeovers = 10;
 export async function recoverRuns(services: Services): Promise<number> {
   let taken = 0;
   for (const run of await services.store.unfinishedRuns()) {
-    // A cancel that was accepted elsewhere, or in the instant of admission, has set the flag and found nobody to stop.
+    // What was asked for elsewhere, or in the instant of admission, has set the flag and found nobody to tell.
     if (run.control === 'cancel') services.runs.stop(run.runId, 'cancel');
-    if (services.runs.isRunning(run.runId) || isBeingAdmitted(services, run)) continue;
+    if (run.control === 'pause') services.runs.pause(run.runId);
+    if (services.runs.isRunning(run.runId) || isBeingAdmitted(services, run) || mustWait(run)) continue;
     try {
       if (await takeOver(services, run)) taken += 1;
     } catch (cause) {
@@ -30,21 +33,29 @@ export async function recoverRuns(services: Services): Promise<number> {
   return taken;
 }
 
+/** A parked run goes on once nothing is open any more, or to be cancelled (E-601). */
+function mustWait({ phase, control, openApprovals }: UnfinishedRun): boolean {
+  if (control === 'cancel') return false;
+  return phase === 'paused' || (phase === 'waiting' && openApprovals > 0);
+}
+
 function isBeingAdmitted({ owner, clock }: Services, run: UnfinishedRun): boolean {
   return run.owner === owner && clock.now() - run.createdAtMs < leftBehindAfterMs;
 }
 
-async function takeOver(services: Services, { runId, owner }: UnfinishedRun): Promise<boolean> {
-  const run = await services.store.takeOver(runId, services.owner);
+/** Makes the run this process's and starts it; false when it is another's, over, or not in that phase any more. */
+export async function takeOver(services: Services, { runId, owner, phase }: TakenRun): Promise<boolean> {
+  const run = await services.store.takeOver(runId, services.owner, phase);
   if (run === null) return false;
   const nowMs = services.clock.now();
-  // An owner that was shut down in order has let go of its runs: that is no sign of a run that brings servers down.
+  // An owner that was shut down in order has let go of its runs, and so has one that parked: no sign of a run that brings
+  // servers down.
   const since = { nowMs, sinceMs: nowMs - takeoverWindowMs };
   const takeovers = owner === null ? 0 : await services.store.countTakeover(runId, since);
   const ending = endingAtOnce(run, takeovers);
   services.logger.info('A run is taken over.', { runId, takeovers });
-  services.runs.start(runId, (signal) =>
-    ending === null ? executeRun(services, { run, signal, recovering: true }) : endRun(services, run, ending),
+  services.runs.start(runId, (signals) =>
+    ending === null ? executeRun(services, { run, continues: true, ...signals }) : endRun(services, run, ending),
   );
   return true;
 }

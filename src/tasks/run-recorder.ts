@@ -4,6 +4,7 @@
 // R1. Response and frames are the fold of the very events that the log holds (UD-20): they are folded when they are stored.
 //     Only the ending is folded before, as its response is stored with it, and its frames are given out after (UD-21).
 // R2. A group is written to its `run-result` and not beyond; nothing is written after it.
+// R3. An ending that somebody's word overtook was not stored: what was folded of it is forgotten, and the run goes on (E-661).
 
 import { AdapterProtocolError } from '../core/errors.ts';
 import { closeRun, type Ending } from '../core/closing.ts';
@@ -14,12 +15,19 @@ import type { FinalStatus, RunStatus } from '../core/outcome.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
 
+export interface Recorded {
+  /** How the leg stands: `over` once its `run-result` is stored, whether it ends the run or parks it. */
+  readonly leg: 'open' | 'over';
+  /** Committed events that entered the log since the last group that held one: facts from outside, then its own. */
+  readonly taken: readonly RunEvent[];
+}
+
 export interface RunRecorder {
   /**
-   * Writes one group. Undefined: nothing to wait for. Else resolves when it is durable, to whether the run has ended.
+   * Writes one group. Undefined: nothing to wait for. Else resolves when it is durable.
    * @throws AdapterProtocolError  The group holds what only a host may write, or an ending that is none.
    */
-  write(drafts: readonly EventDraft[]): Promise<boolean> | undefined;
+  write(drafts: readonly EventDraft[]): Promise<Recorded> | undefined;
   /** Ends the run from the fold of what is stored, if it has not ended: its harness did not. */
   end(ending: Ending): Promise<void>;
   close(): void;
@@ -31,7 +39,8 @@ export function createRunRecorder(
   run: RunRecord,
   { state, frames: folded, leg }: FoldedLog & { readonly leg: number },
 ): RunRecorder {
-  const live = services.frames.open({ ...run, reinsEvents: state.task?.reinsEvents ?? false });
+  const source = { ...run, reinsEvents: state.task?.reinsEvents ?? false };
+  let live = services.frames.open(source);
   let frames = folded;
   let ending = false;
   const writer = services.log.writer({ ...run, leg }, onStored);
@@ -42,39 +51,61 @@ export function createRunRecorder(
     live.push(frames.push(events));
   }
 
-  /** Everything before the ending is stored and folded; the ending is folded, stored, and then shown. */
-  async function writeEnding(facts: readonly EventDraft[], atMs: number): Promise<void> {
+  async function writeResult(facts: readonly EventDraft[], status: RunStatus): Promise<Recorded> {
     await writer.flush();
-    const last = facts.at(-1);
-    const status = last?.type === 'run-result' ? finalStatus(last.data.status) : null;
-    if (status === null) throw new AdapterProtocolError('The harness gave a result that ends nothing.');
+    const final = finalStatus(status);
+    if (final === null) {
+      const parked = await writer.park(facts);
+      return { leg: parked.outcome === 'ended' ? 'over' : 'open', taken: parked.events };
+    }
+    return writeEnding(facts, final);
+  }
+
+  /** Everything before the ending is stored and folded; the ending is folded, stored, and then shown. */
+  async function writeEnding(facts: readonly EventDraft[], status: FinalStatus): Promise<Recorded> {
     ending = true;
     frames.encode = live.wanted;
     const shown = frames.push(facts);
     const response = toJsonValue(frames.response());
-    await writer.end(facts, { status, response: isJsonObject(response) ? response : null, atMs });
-    live.push(shown);
+    const end = { status, response: isJsonObject(response) ? response : null, atMs: services.clock.now() };
+    const result = await writer.end(facts, end);
+    if (result.outcome === 'ended') {
+      live.push(shown);
+      return { leg: 'over', taken: result.events };
+    }
+    // Readers take what came in from the log; then they find the new feed (R3).
+    live.close();
+    live = services.frames.open(source);
+    frames = (await foldLog(services, run)).frames;
+    ending = false;
+    return { leg: 'open', taken: result.events };
   }
 
-  async function writeLast(drafts: readonly EventDraft[], at: number): Promise<true> {
+  async function writeLast(drafts: readonly EventDraft[], at: number): Promise<Recorded> {
     const kept = drafts.slice(0, at + 1);
     const firstFact = kept.findIndex(({ type }) => !isLive(type));
     if (firstFact > 0) await writer.write(kept.slice(0, firstFact));
-    await writeEnding(kept.slice(firstFact), services.clock.now());
-    return true;
+    const last = kept.at(-1);
+    if (last?.type !== 'run-result') throw new AdapterProtocolError('The harness gave a result that ends nothing.');
+    if (last.data.status === 'running') throw new AdapterProtocolError('The harness gave a result that ends nothing.');
+    return writeResult(kept.slice(firstFact), last.data.status);
   }
 
   return {
     write(drafts) {
       const at = drafts.findIndex(({ type }) => type === 'run-result');
-      return at === -1 ? writer.write(drafts)?.then(() => false) : writeLast(drafts, at);
+      if (at !== -1) return writeLast(drafts, at);
+      return writer.write(drafts)?.then((taken) => ({ leg: 'open', taken }));
     },
     async end(how) {
-      await writer.flush();
-      const stored = await foldLog(services, run);
-      if (stored.state.result !== null) return;
-      frames = stored.frames;
-      await writeEnding(closeRun(stored.state, how, services.clock.now()), services.clock.now());
+      for (let over = false; !over; ) {
+        await writer.flush();
+        const stored = await foldLog(services, run);
+        if (stored.state.result !== null && finalStatus(stored.state.result.status) !== null) return;
+        frames = stored.frames;
+        const status = how.status;
+        over = (await writeEnding(closeRun(stored.state, how, services.clock.now()), status)).leg === 'over';
+      }
     },
     close() {
       writer.close();
@@ -83,6 +114,7 @@ export function createRunRecorder(
   };
 }
 
-function finalStatus(status: RunStatus): FinalStatus | null {
+/** Null for a result that parks its run. */
+export function finalStatus(status: RunStatus): FinalStatus | null {
   return status === 'cancelled' || status === 'completed' || status === 'failed' ? status : null;
 }

@@ -25,6 +25,7 @@ const call = fc.record({
     .map((parts) => ['{"q":', ...parts.map((part) => JSON.stringify(part)), '}']),
   outcome: fc.constantFrom(...outcomes),
   content: fc.string({ maxLength: 40 }),
+  output: fc.array(piece, { maxLength: 3 }),
 });
 
 /** Call ids are the model's own: unique in a reply, used again in later steps (UD-81). */

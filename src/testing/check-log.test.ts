@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../core/run-event.ts';
 import { arbitraryLog } from './arbitrary-log.ts';
 import { checkLog } from './check-log.ts';
-import { createLogBuilder } from './log-builder.ts';
+import { createLogBuilder, testRunId } from './log-builder.ts';
+import { decisionDraft, pendingOf } from './store-samples.ts';
 
 test('E-941: every arbitrary log keeps the ordering laws', () => {
   fc.assert(
@@ -28,7 +29,7 @@ function sample(): readonly RunEvent[] {
     abandoned: [{ blocks: [{ kind: 'text', pieces: ['a'] }], shown: 1, reason: 'stalled' }],
     blocks: [
       { kind: 'thinking', pieces: ['h', 'm'] },
-      { kind: 'call', id: 'c', pieces: ['{}'], outcome: 'ok', content: 'r' },
+      { kind: 'call', id: 'c', pieces: ['{}'], outcome: 'ok', content: 'r', output: ['r'] },
     ],
   });
   log.step({ blocks: [{ kind: 'text', pieces: ['o', 'k'] }] });
@@ -59,8 +60,23 @@ describe('the checker finds each breach', () => {
     ['E-125', 'L6', without('thinking-delta')],
     ['E-126', 'L7', twice('tool-call-start')],
     ['E-126', 'L7', without('tool-call-complete')],
+    ['E-126', 'L7', without('tool-dispatched')],
     ['E-127', 'L8', without('tool-result')],
     ['E-127', 'L8', without('step-finished')],
     ['E-130', 'L11', twice('step-started')],
   ])('%s: %s', (_rule, law, change) => expect(broken(change).join('\n')).toContain(law));
+});
+
+test('E-612: what a sub-agent asks of people, and what they say, is not checked in the log of its parent', () => {
+  const log = createLogBuilder();
+  log.start();
+  const data = pendingOf('a', testRunId);
+  log.add({ type: 'approval-required', step: 1, attempt: 0, agentPath: ['scout'], data });
+  log.add(decisionDraft(data, 'approve'));
+  expect(checkLog(log.events)).toEqual([]);
+  log.add({ type: 'approval-required', step: 1, attempt: 0, data: pendingOf('b', testRunId) });
+  log.add(decisionDraft(pendingOf('b', testRunId), 'approve'));
+  expect(checkLog(log.events)).toEqual([]);
+  log.add(decisionDraft(pendingOf('b', testRunId), 'deny'));
+  expect(checkLog(log.events)[0]).toMatch(/^L9/);
 });

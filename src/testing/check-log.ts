@@ -1,5 +1,5 @@
 // The shared checker of the ordering laws (E-941): one walk over a log, in its order. A log that still grows is checked as
-// far as it goes. What sub-agents did is theirs: only numbering and endings look at it.
+// far as it goes. What sub-agents did, and what they ask of people, is theirs: only numbering and endings look at it.
 
 import type { ModelRef } from '../core/outcome.ts';
 import type { PendingTool, ReplyPart, RunEvent, RunEventOf, TurnComplete } from '../core/run-event.ts';
@@ -31,6 +31,10 @@ interface StepRecord {
   todos: boolean;
 }
 
+type CallEvent = RunEventOf<
+  'tool-call-start' | 'tool-dispatched' | 'tool-output-delta' | 'tool-call-complete' | 'tool-result'
+>;
+
 class LogChecker {
   readonly breaches: string[] = [];
   #seq = 0;
@@ -43,10 +47,13 @@ class LogChecker {
   #switched: ModelRef | null = null;
   #requested: ModelRef | null = null;
   readonly #asked = new Map<string, PendingTool & { decided: boolean }>();
+  /** A decision does not say in whose name the question came. */
+  readonly #askedBySubAgents = new Set<string>();
 
   check(event: RunEvent): void {
     this.#checkNumbering(event);
     if (event.agentPath === undefined || event.agentPath.length === 0) this.#checkEvent(event);
+    else if (isRequest(event)) this.#askedBySubAgents.add(event.data.approvalId);
     this.#previous = event;
   }
 
@@ -86,6 +93,7 @@ class LogChecker {
         return this.#reset(event);
       case 'tool-call-start':
       case 'tool-dispatched':
+      case 'tool-output-delta':
       case 'tool-call-complete':
       case 'tool-result':
         return this.#call(event);
@@ -212,7 +220,7 @@ class LogChecker {
     step.lost = false;
   }
 
-  #call(event: RunEventOf<'tool-call-start' | 'tool-dispatched' | 'tool-call-complete' | 'tool-result'>): void {
+  #call(event: CallEvent): void {
     const step = this.#attemptOf(event);
     if (step === null) return;
     const id = event.type === 'tool-result' ? event.data.toolCallId : event.data.id;
@@ -230,6 +238,9 @@ class LogChecker {
         this.#expect(call.willRun, 'L7', `${id} is dispatched and will not run`);
         this.#expect(call.at === 'started' || call.at === 'dispatched', 'L7', `${id} is dispatched late`);
         call.at = 'dispatched';
+        return;
+      case 'tool-output-delta':
+        this.#expect(call.at === 'dispatched', 'L7', `${id} shows output while it does not run`);
         return;
       case 'tool-call-complete':
         this.#expect(call.at === 'started' || call.at === 'dispatched', 'L7', `${id} completes twice`);
@@ -265,6 +276,7 @@ class LogChecker {
   }
 
   #decide({ data }: RunEventOf<'approval-decided'>): void {
+    if (this.#askedBySubAgents.has(data.approvalId)) return;
     const asked = this.#asked.get(data.approvalId);
     this.#expect(asked?.decided === false, 'L9', `${data.approvalId} is decided without being open`);
     if (asked !== undefined) asked.decided = true;
@@ -290,6 +302,10 @@ class LogChecker {
     if (data.status === 'failed') this.#expect(before === 'error', 'L12', 'a failed run without its error');
     else this.#expect(before !== 'error', 'L12', `an error before a ${data.status} result`);
   }
+}
+
+function isRequest(event: RunEvent): event is RunEventOf<'approval-required' | 'recovery-required'> {
+  return event.type === 'approval-required' || event.type === 'recovery-required';
 }
 
 /** Key of a block's deltas, and its whole content by the reply. */

@@ -6,9 +6,26 @@ import { runIds, sessionIds } from '../core/ids.ts';
 import { runLoop } from '../engine/run-loop.ts';
 import { sleep } from '../core/clock.ts';
 import { silentLogger } from '../core/logger.ts';
-import { noBudgets, type EventDraft, type Limits, type RunEvent } from '../core/run-event.ts';
+import { createHash } from 'node:crypto';
+import { createModelHealth } from '../engine/model-health.ts';
+import { decidedBy } from '../core/closing.ts';
+import { isLive, noBudgets } from '../core/run-event.ts';
+import type {
+  ApprovalDecided,
+  EventDraft,
+  Limits,
+  RunConfig,
+  RunEvent,
+  RunStarted,
+  Todo,
+} from '../core/run-event.ts';
+import type { ContentStore } from '../engine/content-store.ts';
+import type { EngineParts } from '../engine/engine-parts.ts';
+import type { Message } from '../core/transcript.ts';
 import type { ModelRequest, ModelTraits } from '../engine/model.ts';
+import type { People } from '../engine/prepare-batch.ts';
 import type { ReplyScript } from './model-servers/reply-script.ts';
+import type { Rule } from '../core/rule.ts';
 import type { RunResultData } from '../core/outcome.ts';
 import type { Tool } from '../engine/tool.ts';
 
@@ -19,6 +36,16 @@ export interface EngineRigOptions {
   readonly policies?: Partial<EnginePolicies>;
   readonly traits?: ModelTraits;
   readonly input?: string;
+  /** What is stored with the run; absent: a plain agent. */
+  readonly config?: Partial<RunConfig>;
+  /** Absent: what has to be asked parks the run. */
+  readonly people?: People;
+  readonly rules?: () => readonly Rule[];
+  /** Other parts of the engine, in place of the rig's. */
+  readonly parts?: Partial<EngineParts>;
+  readonly history?: readonly Message[];
+  readonly todos?: readonly Todo[];
+  readonly workspace?: string;
 }
 
 export interface RigRunOptions {
@@ -36,28 +63,39 @@ export interface EngineRig {
   readonly log: readonly RunEvent[];
   /** Lengths of the log after each group: a group is stored whole, so these are the points where a crash can cut. */
   readonly commits: readonly number[];
+  readonly content: ContentStore;
   state(): RunState;
-  /** Runs to the end, moving the clock while the engine waits. `onEvent` may abort the controller. */
+  /** Runs to the end of the leg, moving the clock while the engine waits. `onEvent` may abort the controller. */
   run(options?: RigRunOptions): Promise<RunResultData | null>;
   /** Goes on from a log that a crash has cut, as a new owner does. Absent: from this run's own log. */
   recover(log?: readonly RunEvent[]): Promise<RunResultData | null>;
+  /** Goes on with a parked run. */
+  resume(cause?: 'decision' | 'resume', options?: RigRunOptions): Promise<RunResultData | null>;
+  /** A fact from outside: stored at once, and told to the engine with its next commit (E-801). */
+  say(text: string, messageId?: string): void;
+  /** Decides what is open for a call; the same way of storing. */
+  decide(callId: string, said: Pick<ApprovalDecided, 'decision'> & Partial<ApprovalDecided>): void;
   readonly stop: AbortController;
+  readonly pause: AbortController;
 }
 
 export function createEngineRig(options: EngineRigOptions): EngineRig {
   const clock = createManualClock();
   const model = createScriptedModel(options.replies, { clock });
   const [runId, sessionId] = [runIds.make('rig'), sessionIds.make('rig')];
-  const stop = new AbortController();
+  const [stop, pause] = [new AbortController(), new AbortController()];
+  const content = createContent();
   const log: RunEvent[] = [];
   const commits: number[] = [];
   let leg = 1;
+  let foreign: RunEvent[] = [];
   const append = (draft: EventDraft) => {
     const event: RunEvent = { v: 1, seq: log.length + 1, runId, sessionId, at: clock.now(), leg, ...draft };
     log.push(event);
     return event;
   };
-  const legStart = (cause: 'submit' | 'recovery'): EventDraft => ({
+  const plain = { base: 'rig', systemPrompt: null, instructions: null, disabledTools: [] };
+  const legStart = (cause: RunStarted['cause']): EventDraft => ({
     type: 'run-started',
     step: log.at(-1)?.step ?? 0,
     attempt: 0,
@@ -66,38 +104,82 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
       cause,
       model: { provider: 'scripted', model: 'scripted-1' },
       limits: { ...noBudgets, ...options.limits },
-      ...(cause === 'submit' ? { input: [{ content: [{ type: 'text', text: options.input ?? 'Go.' }] }] } : {}),
+      ...(cause === 'submit'
+        ? {
+            input: [{ content: [{ type: 'text', text: options.input ?? 'Go.' }] }],
+            ...(options.config === undefined ? {} : { _config: { ...plain, ...options.config } }),
+          }
+        : {}),
     },
   });
   const state = () => log.reduce(evolve, initialRunState(runId, sessionId));
-  const parts = {
+  const parts: EngineParts = {
     clock,
     random: { fraction: () => 0, token: () => 'token' },
     logger: silentLogger,
     policies: { ...defaultPolicies, ...options.policies },
     tools: options.tools ?? [],
+    content,
+    health: createModelHealth({ clock }),
     openModel: async () => ({ model, traits: options.traits ?? {}, maxOutputTokens: null }),
+    ...options.parts,
   };
 
   async function play(recovering: boolean, playOptions: RigRunOptions = {}): Promise<RunResultData | null> {
     const { onEvent = () => {}, stallMs = 0, leaveAt } = playOptions;
-    const { signal } = stop;
-    const groups = runLoop(parts, { state: state(), history: [], workspace: '/', signal, recovering });
+    const groups = runLoop(parts, {
+      state: state(),
+      history: options.history ?? [],
+      todos: options.todos ?? null,
+      workspace: options.workspace ?? '/',
+      signal: stop.signal,
+      pause: pause.signal,
+      recovering,
+      people: options.people ?? { how: 'park' },
+      rules: async () => options.rules?.() ?? [],
+    });
     let stalled = false;
+    const store = (drafts: readonly EventDraft[]): readonly RunEvent[] | undefined => {
+      const facts = drafts.filter(({ type }) => !isLive(type));
+      // Somebody spoke before the ending was stored: it is no ending (E-661).
+      const overtaken = foreign.length > 0 && facts.some(({ type }) => type === 'run-result');
+      const own = (overtaken ? [] : drafts).map((draft) => append(draft));
+      for (const event of own) onEvent(event);
+      commits.push(log.length);
+      if (facts.length === 0) return undefined;
+      // What the listener said of an event comes after it, and is told with the next group.
+      const said = new Set(own);
+      const taken = [...foreign.filter(({ seq }) => overtaken || seq < (own[0]?.seq ?? 0)), ...own.filter(({ type }) => !isLive(type))];
+      foreign = foreign.filter((event) => !taken.includes(event) && !said.has(event));
+      return taken;
+    };
     const done = (async () => {
-      for await (const drafts of groups) {
-        for (const draft of drafts) onEvent(append(draft));
-        commits.push(log.length);
-        if (drafts.some(({ type }) => type === leaveAt)) break;
-        if (stallMs > 0 && !stalled && drafts.some(({ type }) => type === 'text-delta')) {
-          stalled = true;
-          await sleep(clock, stallMs);
+      let taken: readonly RunEvent[] | undefined;
+      try {
+        for (let next = await groups.next(); next.done !== true; next = await groups.next(taken)) {
+          const drafts = next.value;
+          taken = store(drafts);
+          if (drafts.some(({ type }) => type === leaveAt)) break;
+          if (taken?.at(-1)?.type === 'run-result') break;
+          if (stallMs > 0 && !stalled && drafts.some(({ type }) => type === 'text-delta')) {
+            stalled = true;
+            await sleep(clock, stallMs);
+          }
         }
+      } finally {
+        await groups.return();
       }
     })();
     await moveUntil(done, clock);
     const last = log.at(-1);
     return last?.type === 'run-result' ? last.data : null;
+  }
+
+  function startLeg(cause: RunStarted['cause']): void {
+    leg += 1;
+    foreign = [];
+    append(legStart(cause));
+    commits.push(log.length);
   }
 
   append(legStart('submit'));
@@ -107,15 +189,42 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
     clock,
     model,
     log,
+    content,
     state,
     stop,
+    pause,
     run: (runOptions) => play(false, runOptions),
     recover(cut = [...log]) {
       log.splice(0, log.length, ...cut);
-      leg += 1;
-      append(legStart('recovery'));
+      startLeg('recovery');
       return play(true);
     },
+    resume(cause = 'decision', runOptions = {}) {
+      startLeg(cause);
+      return play(false, runOptions);
+    },
+    say(text, messageId = `say-${log.length}`) {
+      const data = { messageId, content: [{ type: 'text', text }], mode: 'steer' } as const;
+      foreign.push(append({ type: 'user-message', data, step: state().step, attempt: 0 }));
+    },
+    decide(callId, { decision, by = 'tester', ...said }) {
+      const entry = state().pending.findLast(({ call }) => call.id === callId);
+      if (entry === undefined) throw new Error(`Nothing waits for the call ${callId}.`);
+      const draft = decidedBy(by, entry, { decision, ...said });
+      foreign.push(append(draft));
+    },
+  };
+}
+
+function createContent(): ContentStore {
+  const kept = new Map<string, Uint8Array>();
+  return {
+    async putContent(_runId, bytes) {
+      const ref = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+      kept.set(ref, bytes);
+      return { ref, bytes: bytes.byteLength };
+    },
+    content: async (ref) => kept.get(ref) ?? null,
   };
 }
 

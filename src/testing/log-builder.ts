@@ -1,13 +1,8 @@
 // Writes valid run logs from short scripts: what a harness and its host would have stored. For tests of everything that
 // reads a log, without a model and without a clock.
 
-import {
-  executionKeyOf,
-  type BudgetReached,
-  type EventDraft,
-  type Limits,
-  type ResetReason,
-} from '../core/run-event.ts';
+import { costOf } from '../core/cost.ts';
+import { executionKeyOf, noBudgets, type BudgetReached, type EventDraft, type ResetReason } from '../core/run-event.ts';
 import type { ReplyPart, RunEvent, RunEventOf, TaskFacts, ToolCall, ToolOutcome } from '../core/run-event.ts';
 import { harnessIds, runIds, sessionIds } from '../core/ids.ts';
 import { evolve, initialRunState, type CallState, type RunState } from '../core/run-state.ts';
@@ -23,6 +18,8 @@ export type BlockScript =
       readonly pieces: readonly string[];
       readonly outcome: ToolOutcome;
       readonly content: string;
+      /** What it shows while it runs, in pieces. */
+      readonly output?: readonly string[];
     };
 
 export interface AttemptScript {
@@ -66,14 +63,7 @@ export const testTask: TaskFacts = {
 };
 
 const model = { provider: 'demo', model: 'demo' };
-const limits: Limits = {
-  maxSteps: 0,
-  maxToolRounds: null,
-  maxOutputTokens: null,
-  maxSeconds: null,
-  maxResultChars: 12_000,
-  finalAnswerOnLimit: true,
-};
+const limits = noBudgets;
 /** Outcomes of calls that never ran. */
 const notRun: ReadonlySet<ToolOutcome> = new Set<ToolOutcome>(['invalid', 'denied', 'answered', 'not-run']);
 
@@ -192,6 +182,7 @@ function writeReply(script: StepScript, { step, attempt, add }: Place & { readon
   const reply = { finishReason, rawFinishReason: null, served: model, usage, usageIncomplete: usage === null };
   add({ ...at, type: 'turn-complete', data: { ...reply, parts, calls } });
   for (const call of scripts) openCall(call, { step, attempt, add });
+  for (const call of scripts) showOutput(call, { step, attempt, add });
   for (const call of scripts.toReversed()) closeCall(call, { step, attempt, add });
   const counts = { calls: calls.length, attempts: attempt, durationMs: 1 };
   const data = { finishReason, usage, usageIncomplete: usage === null, served: model, requested: model, ...counts };
@@ -208,6 +199,11 @@ function openCall(call: CallScript, { step, attempt, add }: Place & { readonly a
   if (!willRun) return;
   const data = { id, executionKey, toolAttempt: 1, argsDigest: 'd', replay: 'manual', timeoutMs: null } as const;
   add({ step, attempt, type: 'tool-dispatched', data: { ...data, authority: 'policy' } });
+}
+
+function showOutput({ id, outcome, output }: CallScript, { step, attempt, add }: Place & { readonly add: Add }): void {
+  if (notRun.has(outcome)) return;
+  for (const text of output ?? []) add({ step, attempt, type: 'tool-output-delta', data: { id, name: 'tool', text } });
 }
 
 function closeCall(call: CallScript, { step, attempt, add }: Place & { readonly add: Add }): void {
@@ -262,6 +258,7 @@ function closeCut({ call, progress }: CallState, place: Place & { readonly add: 
 
 function resultOf(ending: Ending, state: RunState, events: readonly RunEvent[]): RunResultData {
   const { last } = state;
+  const cost = costOf(state.usage, state.limits);
   const output = last === null || last.calls > 0 || last.finishReason === null ? '' : answerOf(events);
   return {
     runId: testRunId,
@@ -273,11 +270,14 @@ function resultOf(ending: Ending, state: RunState, events: readonly RunEvent[]):
     partialOutput: state.abandonedText === '' ? null : state.abandonedText,
     usage: state.usage,
     usageIncomplete: state.usageIncomplete,
+    cost: { ...cost, estimated: cost.estimated || state.usageIncomplete },
     error: ending.error ?? null,
     pending: [],
+    todos: state.todos,
     steps: state.step,
     attempts: state.attempts,
     model: { requested: model, served: state.served, fallback: false, reason: null },
+    undelivered: state.unread,
     unstopped: ending.unstopped ?? [],
     startedAtMs: state.startedAtMs,
     endedAtMs: (events.at(-1)?.at ?? 0) + 10,

@@ -2,8 +2,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { harnessIds, keyIds, runIds, sessionIds } from '../core/ids.ts';
 import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import { evolve, initialRunState } from '../core/run-state.ts';
-import type { Admission, Append, HarnessRecord, KeyRecord, Store } from '../stores/store.ts';
-import { admissionOf, continuationOf, noteDraft, resultDraft, stampAll, textDraft } from './store-samples.ts';
+import type { Admission, HarnessRecord, KeyRecord, Store } from '../stores/store.ts';
+import { describePeople } from './store-contract-people.ts';
+import { describeQueue } from './store-contract-queue.ts';
+import { admissionOf, continuationOf, noteDraft, stampAll, textDraft } from './store-samples.ts';
+import { admitted, entry, finish, lastSeq, readAll, write } from './store-steps.ts';
 
 /** A store under test, and more of them over the same data: what a second process or a restarted one would see. */
 export interface OpenedStore {
@@ -34,10 +37,13 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
     describeOwnership(fresh);
     describeRetention(fresh);
     describeRecords(fresh);
+    describePeople(fresh);
+    describeQueue(fresh);
   });
 }
 
-type Fresh = () => Promise<OpenedStore>;
+/** A store with nothing in it; whatever is opened is closed after the test. */
+export type Fresh = () => Promise<OpenedStore>;
 
 function describeLog(fresh: Fresh): void {
   test('L1: seq is 1, 2, 3 … over admission and appends, and reads give it back from any cursor', async () => {
@@ -141,8 +147,8 @@ function describeAdmission(fresh: Fresh): void {
     expect(await other.session(admission.sessionId)).toMatchObject({ title: 'a', runningRunId: admission.runId });
     expect(await other.idempotency('owner', 'k')).toEqual({ runId: admission.runId, bodyHash: 'h' });
     const { runId, harnessId } = admission;
-    const unfinished = { runId, harnessId, owner: 'here', control: 'none', createdAtMs: 1_000 };
-    expect(await other.unfinishedRuns()).toEqual([unfinished]);
+    const unfinished = { runId, harnessId, owner: 'here', control: 'none', phase: 'active', createdAtMs: 1_000 };
+    expect(await other.unfinishedRuns()).toEqual([{ ...unfinished, openApprovals: 0 }]);
   });
 
   test('B106: of 50 simultaneous continuations of one response exactly one is admitted', async () => {
@@ -409,48 +415,6 @@ function describeRecords(fresh: Fresh): void {
     expect(await store.runIdsOfSession(sessionIds.make('nobody'))).toEqual([]);
     expect(await store.idempotency('owner', 'nobody')).toBeNull();
   });
-}
-
-async function admitted(store: Store, name: string): Promise<Admission> {
-  const admission = admissionOf(name);
-  expect(await store.admit(admission)).toMatchObject({ outcome: 'admitted' });
-  return admission;
-}
-
-function entry({ runId, sessionId }: Admission, after: number, change: Partial<Append> = {}): Append {
-  return { runId, generation: 1, after, events: stampAll([noteDraft('note')], runId, sessionId), ...change };
-}
-
-async function write(store: Store, admission: Admission, drafts: readonly EventDraft[]): Promise<readonly RunEvent[]> {
-  const events = stampAll(drafts, admission.runId, admission.sessionId);
-  const after = await lastSeq(store, admission);
-  const [result] = await store.append([entry(admission, after, { events })], { durable: false });
-  return result?.outcome === 'stored' ? result.events : [];
-}
-
-async function finish(store: Store, { runId, sessionId }: Admission, after: number): Promise<void> {
-  const events = stampAll([resultDraft(runId, sessionId)], runId, sessionId);
-  const end = { status: 'completed', response: { output: 'done' }, atMs: 5_000 } as const;
-  await store.append([{ runId, generation: 1, after, events, end }], { durable: true });
-}
-
-async function lastSeq(store: Store, { runId }: Admission): Promise<number> {
-  return (await store.run(runId))?.lastSeq ?? 0;
-}
-
-async function readAll(
-  store: Store,
-  { runId }: Admission,
-  { after = 0, ...which }: { readonly after?: number; readonly committedOnly?: true } = {},
-): Promise<readonly RunEvent[]> {
-  const events: RunEvent[] = [];
-  for (let cursor = after; ;) {
-    const page = await store.readEvents(runId, { after: cursor, limit: 7, ...which });
-    events.push(...page);
-    const last = page.at(-1);
-    if (last === undefined) return events;
-    cursor = last.seq;
-  }
 }
 
 function foldOf(events: readonly RunEvent[], { runId, sessionId }: Admission) {

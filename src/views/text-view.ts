@@ -6,7 +6,7 @@
 
 import type { JsonValue } from '../core/json.ts';
 import { verdictOf, type RunResultData } from '../core/outcome.ts';
-import type { EventData, EventDraft, RunEvent } from '../core/run-event.ts';
+import type { ApprovalWord, EventData, EventDraft, PendingTool, RunEvent } from '../core/run-event.ts';
 import { head } from '../core/text.ts';
 import { totalTokens } from '../core/usage.ts';
 import { toolSummary } from './tool-summary.ts';
@@ -60,9 +60,11 @@ export function createTextView(): TextView {
             ? note(`Going on with ${event.data.to.model}: ${event.data.reason}.`)
             : nothing;
         case 'approval-required':
-          return note(`Waits for a decision: ${event.data.call.name} ${argumentSummary(event.data.call.input)}`);
+          return describeRequest(event.data).flatMap(note);
         case 'recovery-required':
           return note(`Waits for a person: nobody knows whether ${event.data.call.name} ran to its end.`);
+        case 'approval-decided':
+          return note(`${decisionWords[event.data.decision]} by ${event.data.by}.`);
         case 'budget-reached':
           return note(`A limit is reached: ${event.data.budget}, ${event.data.used} of ${event.data.limit}.`);
         case 'gap':
@@ -79,7 +81,7 @@ export function createTextView(): TextView {
         case 'tool-call-complete':
         case 'todos-updated':
         case 'file-changed':
-        case 'approval-decided':
+        case 'tool-output-delta':
         case 'compacted':
         case 'step-finished':
         case 'error':
@@ -103,11 +105,35 @@ function describeReset({ reason, retryInMs }: EventData['attempt-reset'], visibl
   return `${start} ${when} (${reason}).`;
 }
 
+function describeRequest({ kind, call, questions = [] }: PendingTool): readonly string[] {
+  if (kind !== 'question') return [`Waits for a decision: ${call.name} ${argumentSummary(call.input)}`.trimEnd()];
+  return questions.map(({ question, options = [] }) => {
+    const choice = options.length === 0 ? '' : ` (${options.join(' / ')})`;
+    return oneLine(`Waits for an answer: ${question}${choice}`, 400);
+  });
+}
+
+const decisionWords: Readonly<Record<ApprovalWord, string>> = {
+  approve: 'Approved',
+  deny: 'Refused',
+  answer: 'Answered',
+  decline: 'Declined',
+  result: 'The result was given',
+  retry: 'A further try was allowed',
+  abort: 'Given up',
+  expired: 'Not decided in time; closed',
+  cancelled: 'Cancelled',
+};
+
 /** The first arguments in a few words: long values are cut, nested ones left out. */
 function argumentSummary(input: JsonValue): string {
   const values = typeof input === 'object' && input !== null ? Object.values(input) : [input];
   const plain = values.filter((value) => typeof value === 'string' || typeof value === 'number');
-  return head(plain.map((value) => head(String(value), 200).replace(/\s+/g, ' ').trim()).join(' '), 100);
+  return head(plain.map((value) => oneLine(String(value), 200)).join(' '), 100);
+}
+
+function oneLine(value: string, most: number): string {
+  return head(value, most).replace(/\s+/g, ' ').trim();
 }
 
 function describeEnd(result: RunResultData): string {

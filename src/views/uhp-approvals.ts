@@ -1,9 +1,12 @@
-import type { EventData, EventDraft, PendingTool, RunEvent } from '../core/run-event.ts';
+import { statusAfter } from '../core/run-state.ts';
+import type { EventDraft, PendingTool, RunEvent } from '../core/run-event.ts';
 import { toApproval, type Approval, type ApprovalPlace } from '../protocol/uhp/approval.ts';
+
+export { toApproval, type Approval } from '../protocol/uhp/approval.ts';
 
 /** The decisions a task waits for, as its stream shows them (UR-05). */
 export class UhpApprovals {
-  readonly #open = new Map<string, Approval>();
+  readonly #open = new Map<string, { readonly pending: PendingTool; readonly place: ApprovalPlace }>();
 
   /** Open entries, for `metadata.reins_pending` (UR-03). */
   get pending(): number {
@@ -11,26 +14,17 @@ export class UhpApprovals {
   }
 
   required(pending: PendingTool, place: ApprovalPlace): Approval {
-    const approval = toApproval(pending, place);
-    this.#open.set(approval.id, approval);
-    return approval;
+    this.#open.set(pending.approvalId, { pending, place });
+    return toApproval(pending, place, null);
   }
 
   /** Null for a decision on what was never asked. */
   decided(event: Extract<EventDraft | RunEvent, { type: 'approval-decided' }>): Approval | null {
-    const { approvalId, decision, by, note } = event.data;
-    const approval = this.#open.get(approvalId);
-    if (approval === undefined) return null;
-    this.#open.delete(approvalId);
-    const at = 'at' in event ? Math.floor(event.at / 1000) : null;
-    const status = statusAfter(event.data);
-    return { ...approval, status, decision: { decision, by, at, note: note ?? null, rule_id: null } };
+    const { data } = event;
+    const entry = this.#open.get(data.approvalId);
+    if (entry === undefined) return null;
+    this.#open.delete(data.approvalId);
+    const said = { ...data, atMs: 'at' in event ? event.at : null };
+    return toApproval({ ...entry.pending, status: statusAfter(data) }, entry.place, said);
   }
-}
-
-function statusAfter({ kind, decision }: EventData['approval-decided']): PendingTool['status'] {
-  if (decision === 'expired' || decision === 'cancelled') return decision;
-  if (kind === 'recovery') return 'resolved';
-  if (kind === 'question') return 'answered';
-  return decision === 'approve' || decision === 'approved' ? 'approved' : 'denied';
 }

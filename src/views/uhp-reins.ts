@@ -1,5 +1,6 @@
 import type { EventDraft, RunEvent } from '../core/run-event.ts';
 import type { ReinsEvent } from '../protocol/uhp/events.ts';
+import { userText } from '../core/user-text.ts';
 
 type Shown =
   | 'waiting'
@@ -22,8 +23,7 @@ export function reinsEventOf(event: Extract<EventDraft | RunEvent, { type: Shown
     }
     case 'user-message': {
       if (event.data.mode !== 'steer') return null;
-      const text = event.data.content.map((part) => part.text).join('\n');
-      return { type: 'reins.user_message', message_id: event.data.messageId, text };
+      return { type: 'reins.user_message', message_id: event.data.messageId, text: userText(event.data.content) };
     }
     case 'model-switched': {
       const { from, to, reason } = event.data;

@@ -1,4 +1,4 @@
-import type { ErrorInfo, RunErrorType, RunResultData, StopReason } from '../core/outcome.ts';
+import type { ErrorInfo, RunResultData, StopReason } from '../core/outcome.ts';
 import { verdictOf } from '../core/outcome.ts';
 import type { ErrorBody } from '../protocol/uhp/error.ts';
 import type { IncompleteReason, ResponseStatus, UhpUsage } from '../protocol/uhp/response.ts';
@@ -58,10 +58,10 @@ function limitReasonOf(reason: StopReason | null): IncompleteReason {
 
 function failedBy(error: ErrorInfo | null): UhpOutcome {
   if (error === null) return failed('harness_error', 'The harness failed; start the task again.');
-  return failed(codeOf(error.type), error.message);
+  return failed(codeOf(error), error.message);
 }
 
-function codeOf(errorType: RunErrorType): Parameters<typeof failed>[0] {
+function codeOf({ type: errorType, provider }: ErrorInfo): FailureCode {
   switch (errorType) {
     case 'ProviderError':
     case 'QuotaExhaustedError':
@@ -73,11 +73,14 @@ function codeOf(errorType: RunErrorType): Parameters<typeof failed>[0] {
     case 'AgentUnavailableError':
     case 'StorageError':
     case 'LeaseLostError':
-    case 'RecoveryExhaustedError':
       return 'reins_interrupted';
+    case 'RecoveryExhaustedError':
+      // Replies that could not be put right are the provider's, takeovers that were used up the server's.
+      return provider === undefined ? 'reins_interrupted' : 'provider_error';
     case 'AdapterProtocolError':
     case 'HarnessError':
     case 'MaxStepsError':
+    case 'ToolProtocolError':
       return 'harness_error';
     default:
       errorType satisfies never;

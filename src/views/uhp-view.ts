@@ -115,6 +115,7 @@ class UhpFold implements UhpView {
   #metadata(task: TaskFacts, result: RunResultData | null): JsonObject {
     const { unknownOutcomes } = this.#output;
     const { pending } = this.#approvals;
+    const { unstopped = [], undelivered = [] } = result ?? {};
     return {
       ...task.metadata,
       session_id: this.#options.sessionId,
@@ -122,7 +123,8 @@ class UhpFold implements UhpView {
       ...(task.ignoredFields.length === 0 ? {} : { ignored_fields: task.ignoredFields }),
       ...(result?.usageIncomplete === true ? { reins_usage_incomplete: true } : {}),
       ...(unknownOutcomes.length === 0 ? {} : { reins_unknown_outcomes: [...unknownOutcomes] }),
-      ...((result?.unstopped ?? []).length === 0 ? {} : { reins_unstopped: result?.unstopped ?? [] }),
+      ...(unstopped.length === 0 ? {} : { reins_unstopped: unstopped }),
+      ...(undelivered.length === 0 ? {} : { reins_undelivered: undelivered }),
       ...(this.#degraded.size === 0 ? {} : { reins_degraded: [...this.#degraded] }),
       ...(result !== null || pending === 0 ? {} : { reins_pending: pending }),
     };
@@ -182,6 +184,7 @@ class UhpFold implements UhpView {
         return this.#reins(reinsEventOf(event));
       case 'run-started':
       case 'tool-dispatched':
+      case 'tool-output-delta':
       case 'step-finished':
       case 'error':
         return;
@@ -224,13 +227,11 @@ class UhpFold implements UhpView {
       if (approval !== null) this.#reins({ type: 'reins.approval_decided', approval });
     } else if (event.type === 'approval-required' || event.type === 'recovery-required') {
       const { runId, sessionId } = this.#options;
-      const approval = this.#approvals.required(event.data, {
-        runId,
-        sessionId,
-        harnessId: this.#task?.harnessId ?? null,
-        callId: this.#output.callIdOf(event.data.call.id),
-        agentPath: event.agentPath ?? [],
-      });
+      const agentPath = event.data.agentPath ?? event.agentPath ?? [];
+      const { id } = event.data.call;
+      const callId = agentPath.length > 0 ? id : this.#output.callIdOf(id);
+      const place = { runId, sessionId, harnessId: this.#task?.harnessId ?? null, callId, agentPath };
+      const approval = this.#approvals.required(event.data, place);
       const type = event.type === 'approval-required' ? 'reins.approval_required' : 'reins.recovery_required';
       this.#reins({ type, approval });
     }

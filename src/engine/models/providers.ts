@@ -19,6 +19,7 @@
 
 import { environmentPrefix, type ProviderName, type ProviderSettings } from './provider-names.ts';
 import type { Model, ModelTraits, OpenedModel } from '../model.ts';
+import { hearBytes } from './hear-bytes.ts';
 import { withSentToolInput } from './openrouter-tool-input.ts';
 import { withEndMark } from './responses-end-mark.ts';
 
@@ -86,7 +87,8 @@ async function connect(provider: ProviderName, settings: ProviderSettings): Prom
     const { method = 'GET', body = null, signal = null } = init;
     const headers = [...new Headers(init.headers)];
     if (body !== null && typeof body !== 'string') throw new TypeError('A model request is text.');
-    return fetch(input instanceof Request ? input.url : input, { method, headers, body, signal, dispatcher });
+    const url = input instanceof Request ? input.url : input;
+    return fetch(url, { method, headers, body, signal, dispatcher: hearBytes(dispatcher, signal) });
   };
   const open = await connectors[provider](settings, send);
   return { open, [Symbol.asyncDispose]: () => dispatcher.destroy() };

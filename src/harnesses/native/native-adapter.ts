@@ -1,4 +1,5 @@
-import { runLoop, type EngineParts, type RunLoopOptions } from '../../engine/run-loop.ts';
+import { runLoop } from '../../engine/run-loop.ts';
+import type { EngineParts } from '../../engine/engine-parts.ts';
 import type { Capabilities, HarnessAdapter, HarnessSession, OpenSessionOptions, TurnOptions } from '../harness.ts';
 import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
 import type { RunState } from '../../core/run-state.ts';
@@ -14,9 +15,9 @@ const capabilities: Capabilities = {
   text: 'stream',
   thinking: 'stream',
   toolInput: 'stream',
-  approvals: 'none',
-  questions: 'no',
-  steer: 'none',
+  approvals: 'every-call',
+  questions: 'yes',
+  steer: 'next-step',
   cancel: 'in-band',
   resume: 'chosen-id',
   disabledTools: 'block',
@@ -42,12 +43,12 @@ export function createNativeAdapter(parts: EngineParts, models: NativeModels): H
   };
 }
 
-function openNativeSession(parts: EngineParts, { history, workspace }: OpenSessionOptions): HarnessSession {
-  const run = (state: RunState, { signal }: TurnOptions, how: Pick<RunLoopOptions, 'recovering'>) =>
-    runLoop(parts, { state, history, workspace, signal, ...how });
+function openNativeSession(parts: EngineParts, { history, todos, workspace }: OpenSessionOptions): HarnessSession {
+  const run = (state: RunState, { signal, pause, rules }: TurnOptions, recovering: boolean) =>
+    runLoop(parts, { state, history, todos, workspace, signal, pause, rules, recovering, people: { how: 'park' } });
   return {
-    prompt: (state, options) => run(state, options, { recovering: false }),
-    attach: (state, options) => run(state, options, { recovering: true }),
+    prompt: (state, options) => run(state, options, false),
+    attach: (state, { cause, ...options }) => run(state, options, cause === 'recovery'),
     async [Symbol.asyncDispose]() {},
   };
 }

@@ -1,7 +1,11 @@
+import * as z from 'zod';
+import { InvalidInputError } from '../../core/errors.ts';
 import type { ApprovalId, HarnessId, RunId, SessionId } from '../../core/ids.ts';
-import type { PendingTool } from '../../core/run-event.ts';
+import type { ApprovalDecided, PendingTool } from '../../core/run-event.ts';
+import type { Answer, Question } from '../../core/questions.ts';
+import { parseBody } from './parse-body.ts';
 
-/** A decision that a task waits for (UR-05). Times are Unix seconds. */
+/** What a task waits for a person to say (UR-05). Times are Unix seconds. */
 export type Approval = {
   readonly id: ApprovalId;
   readonly object: 'reins.approval';
@@ -16,17 +20,29 @@ export type Approval = {
   readonly arguments: string;
   readonly arguments_digest: string;
   readonly reason: string | null;
-  readonly questions: null;
+  /** Null but for a question. */
+  readonly questions: readonly UhpQuestion[] | null;
+  /** Names of the sub-agents that ask, outermost first. */
   readonly agent_path: readonly string[];
   readonly requested_at: number;
   readonly expires_at: number | null;
   readonly decision: {
     readonly decision: string;
+    /** A principal, `rule:<id>`, or `engine`. */
     readonly by: string;
     readonly at: number | null;
     readonly note: string | null;
+    /** The rule that this decision made. */
     readonly rule_id: string | null;
   } | null;
+};
+
+export type UhpQuestion = {
+  readonly id: string;
+  readonly question: string;
+  readonly options: readonly string[];
+  readonly allow_multiple: boolean;
+  readonly allow_free_form: boolean;
 };
 
 export interface ApprovalPlace {
@@ -34,10 +50,14 @@ export interface ApprovalPlace {
   readonly sessionId: SessionId;
   readonly harnessId: HarnessId | null;
   readonly callId: string;
-  readonly agentPath: readonly string[];
+  readonly agentPath?: readonly string[];
 }
 
-export function toApproval(pending: PendingTool, place: ApprovalPlace): Approval {
+export interface Said extends Pick<ApprovalDecided, 'decision' | 'by' | 'note' | 'ruleId'> {
+  readonly atMs: number | null;
+}
+
+export function toApproval(pending: PendingTool, place: ApprovalPlace, said: Said | null): Approval {
   return {
     id: pending.approvalId,
     object: 'reins.approval',
@@ -50,11 +70,121 @@ export function toApproval(pending: PendingTool, place: ApprovalPlace): Approval
     name: pending.call.name,
     arguments: JSON.stringify(pending.call.input),
     arguments_digest: pending.argsDigest,
-    reason: null,
-    questions: null,
-    agent_path: place.agentPath,
-    requested_at: Math.floor(pending.requestedAtMs / 1000),
-    expires_at: pending.expiresAtMs === null ? null : Math.floor(pending.expiresAtMs / 1000),
-    decision: null,
+    reason: pending.reason ?? null,
+    questions: pending.questions?.map(toUhpQuestion) ?? null,
+    agent_path: pending.agentPath ?? place.agentPath ?? [],
+    requested_at: toSeconds(pending.requestedAtMs),
+    expires_at: pending.expiresAtMs === null ? null : toSeconds(pending.expiresAtMs),
+    decision:
+      said === null
+        ? null
+        : {
+            decision: said.decision,
+            by: said.by,
+            at: said.atMs === null ? null : toSeconds(said.atMs),
+            note: said.note ?? null,
+            rule_id: said.ruleId ?? null,
+          },
   };
+}
+
+function toUhpQuestion({ id, question, options = [], allowMultiple, allowFreeForm }: Question): UhpQuestion {
+  return {
+    id,
+    question,
+    options,
+    allow_multiple: allowMultiple ?? false,
+    allow_free_form: allowFreeForm ?? options.length === 0,
+  };
+}
+
+function toSeconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
+const maxNoteUnits = 10_000;
+const note = z.string('must be a string').max(maxNoteUnits, `may hold at most ${maxNoteUnits} characters`).nullish();
+
+const decideBody = z.object({
+  decision: z.enum(['approve', 'deny'], 'must be approve or deny'),
+  arguments_digest: z.string('must be a string').nullish(),
+  note,
+  remember: z
+    .object(
+      {
+        scope: z.enum(['run', 'session', 'agent'], 'must be run, session or agent'),
+        match: z.union(
+          [z.enum(['tool', 'exact-args']), z.object({ path_prefix: z.string().min(1) })],
+          'must be tool, exact-args or {path_prefix}',
+        ),
+      },
+      'must be an object with scope and match',
+    )
+    .nullish(),
+});
+
+const answerBody = z.object({
+  answers: z
+    .array(
+      z.object(
+        {
+          id: z.string('must be a string'),
+          selected: z.array(z.string('must be a string'), 'must be a list of options').nullish(),
+          text: z.string('must be a string').nullish(),
+        },
+        'must be an object with id',
+      ),
+      'must be a list',
+    )
+    .nullish(),
+  declined: z.boolean('must be true or false').nullish(),
+});
+
+const resolveBody = z.object({
+  action: z.enum(['result', 'retry', 'abort'], 'must be result, retry or abort'),
+  output: z.string('must be a string').nullish(),
+  is_error: z.boolean('must be true or false').nullish(),
+});
+
+/** The body of UR-12. @throws InvalidInputError */
+export function parseDecide(body: unknown) {
+  const { decision, arguments_digest, note: said, remember } = parseBody(decideBody, body);
+  return {
+    verb: 'decide' as const,
+    decision,
+    argsDigest: arguments_digest ?? null,
+    note: said ?? null,
+    remember: remember === null || remember === undefined ? null : { ...remember, match: toMatch(remember.match) },
+  };
+}
+
+function toMatch(match: 'tool' | 'exact-args' | { readonly path_prefix: string }) {
+  return typeof match === 'string' ? match : { pathPrefix: match.path_prefix };
+}
+
+/** The body of UR-13: answers, or that there will be none. @throws InvalidInputError */
+export function parseAnswer(body: unknown) {
+  const { answers, declined } = parseBody(answerBody, body);
+  const verb = 'answer' as const;
+  const given = answers ?? null;
+  if (given !== null && declined !== true) return { verb, answers: given.map(toAnswer) };
+  if (given === null && declined === true) return { verb, answers: 'declined' as const };
+  throw new InvalidInputError('Give either answers, or declined as true.', 'answers');
+}
+
+function toAnswer({ id, selected, text }: { id: string; selected?: string[] | null | undefined; text?: string | null | undefined }): Answer {
+  return {
+    id,
+    ...(selected === null || selected === undefined ? {} : { selected }),
+    ...(text === null || text === undefined ? {} : { text }),
+  };
+}
+
+/** The body of UR-14. @throws InvalidInputError */
+export function parseResolve(body: unknown) {
+  const { action, output, is_error } = parseBody(resolveBody, body);
+  if (action !== 'result') return { verb: 'resolve' as const, action };
+  if (output === null || output === undefined)
+    throw new InvalidInputError('output must say what the call gave.', 'output');
+  return { verb: 'resolve' as const, action: { output, isError: is_error ?? false } };
 }

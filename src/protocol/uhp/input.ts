@@ -7,6 +7,7 @@
 import { InvalidInputError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { head } from '../../core/text.ts';
+import { userText } from '../../core/user-text.ts';
 import type { UserMessage, UserPart } from '../../core/run-event.ts';
 
 export interface Input {
@@ -25,15 +26,19 @@ const maxParts = 1000;
 export function parseInput(input: JsonValue): Input {
   const items = toItems(input);
   const parsed = items.map((item, index) => parseItem(item, `input[${index}]`));
-  if (!parsed.some(({ role, content }) => role === 'user' && content.some((part) => part.text !== ''))) {
+  if (!parsed.some(({ role, content }) => role === 'user' && content.some(isGiven))) {
     throw new InvalidInputError('input must hold a user message that says what to do.', 'input');
   }
   const instructions = parsed.filter(({ role }) => role === 'system' || role === 'developer');
   return {
     messages: parsed.flatMap(toMessage),
-    instructions: instructions.map(({ content }) => textOf(content)),
+    instructions: instructions.map(({ content }) => userText(content)),
     items,
   };
+}
+
+function isGiven(part: UserPart): boolean {
+  return part.type === 'media' || part.text !== '';
 }
 
 function toItems(input: JsonValue): readonly JsonValue[] {
@@ -130,9 +135,5 @@ function parseFilename(filename: JsonValue, path: string): string {
 function toMessage({ role, content }: ParsedItem): readonly UserMessage[] {
   if (role === 'user') return [{ content }];
   if (role !== 'assistant') return [];
-  return [{ content: [{ type: 'text', text: `Your earlier answer in this conversation:\n${textOf(content)}` }] }];
-}
-
-function textOf(content: readonly UserPart[]): string {
-  return content.map((part) => part.text).join('\n');
+  return [{ content: [{ type: 'text', text: `Your earlier answer in this conversation:\n${userText(content)}` }] }];
 }

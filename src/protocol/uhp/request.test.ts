@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { InvalidInputError } from '../../core/errors.ts';
+import { userText } from '../../core/user-text.ts';
 import { parseCreateResponse } from './request.ts';
 
 const part = (value: unknown) => ({ input: [{ role: 'user', content: [value] }] });
@@ -99,7 +100,7 @@ test('UD-42: system and developer items add to the instructions; assistant items
     ],
   });
   expect(parsed.instructions).toBe('first\n\nsecond\n\nthird');
-  expect(parsed.messages.map(({ content }) => content.map(({ text }) => text).join())).toEqual([
+  expect(parsed.messages.map(({ content }) => userText(content))).toEqual([
     'one',
     'Your earlier answer in this conversation:\ntwo',
     'three',
@@ -157,5 +158,5 @@ test('A hostile nesting is refused, not followed', () => {
 });
 
 test('E-106: lone surrogates are repaired at the door', () => {
-  expect(parseCreateResponse({ input: 'a\ud83d' }).messages[0]?.content[0]?.text).toBe('a\ufffd');
+  expect(parseCreateResponse({ input: 'a\ud83d' }).messages[0]?.content).toEqual([{ type: 'text', text: 'a\ufffd' }]);
 });

@@ -1,14 +1,14 @@
 // `POST /v1/responses`, parsed at the door: strict on types, loose on unknown fields.
 //
-// Q1. `null` is absent; a wrong type is refused with the path of the field (UD-45).
+// Q1. What holds for every body (`parse-body.ts`): `null` is absent, a wrong type is refused, text is well-formed.
 // Q2. What is present and without effect is named, never refused (U-201, U-202, UD-46).
-// Q3. Text that comes in is well-formed from here on (E-106), and no value is nested deeper than `maxDepth`.
 
 import * as z from 'zod';
 import { InvalidInputError } from '../../core/errors.ts';
-import { isJsonObject, toJsonValue, type JsonObject, type JsonValue } from '../../core/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import type { UserMessage } from '../../core/run-event.ts';
 import { parseInput } from './input.ts';
+import { checkFields, readBody } from './parse-body.ts';
 
 /** A task as asked for, every default filled in. */
 export interface CreateResponse {
@@ -56,15 +56,12 @@ const createResponseBody = z.looseObject(
   'must be an object',
 );
 
-const maxDepth = 64;
 const maxMetadataBytes = 64 * 1024;
 
 /** @throws InvalidInputError  With the dotted path of the first field at fault. */
 export function parseCreateResponse(body: unknown): CreateResponse {
-  if (deeperThan(body, maxDepth)) throw new InvalidInputError(`The body is nested deeper than ${maxDepth} levels.`);
-  const sent = toJsonValue(body);
-  if (!isJsonObject(sent)) throw new InvalidInputError('The body must be a JSON object.');
-  const fields = checkFields(sent);
+  const sent = readBody(body);
+  const fields = checkFields(createResponseBody, sent);
   const stream = fields.stream ?? false;
   const store = fields.store ?? true;
   const background = fields.background ?? false;
@@ -97,14 +94,6 @@ export function parseCreateResponse(body: unknown): CreateResponse {
   };
 }
 
-function checkFields(sent: JsonObject): z.infer<typeof createResponseBody> {
-  const parsed = createResponseBody.safeParse(sent);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  const param = issue === undefined || issue.path.length === 0 ? undefined : issue.path.join('.');
-  throw new InvalidInputError(`${param ?? 'The body'} ${issue?.message ?? 'is not valid'}.`, param);
-}
-
 const serverKeys = new Set([
   'session_id',
   'requested_model',
@@ -134,14 +123,4 @@ function splitMetadata(metadata: JsonObject): { readonly kept: JsonObject; reado
 
 function joinInstructions(pieces: readonly string[]): string | null {
   return pieces.filter((piece) => piece !== '').join('\n\n') || null;
-}
-
-/** Walks level by level, so that a hostile nesting cannot exhaust the stack. */
-function deeperThan(value: unknown, limit: number): boolean {
-  let level = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limit) return true;
-    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
-  }
-  return false;
 }

@@ -3,6 +3,7 @@ import { encodeEvents } from '../event-codec.ts';
 import { numberEvents } from '../event-shape.ts';
 import type { Admission, AdmitResult, RunRecord } from '../store.ts';
 import { integer, nullable, text } from './columns.ts';
+import { claimContents } from './contents.ts';
 import type { Database, Reads, Transaction } from './database.ts';
 import { runId } from './records.ts';
 
@@ -14,7 +15,11 @@ export function admit(db: Database, admission: Admission): AdmitResult {
   const body = encodeEvents(admission.events);
   return db.transaction(
     'durable',
-    (tx) => findReplay(tx, admission) ?? takeSession(tx, admission) ?? start(tx, admission, body),
+    (tx) =>
+      findReplay(tx, admission) ??
+      findMissing(tx, admission) ??
+      takeSession(tx, admission) ??
+      start(tx, admission, body),
   );
 }
 
@@ -31,6 +36,13 @@ function findReplay(tx: Reads, { principal, idempotency }: Admission): AdmitResu
     runId: runId(row, 'run_id'),
     sameBody: text(row, 'body_hash') === idempotency.bodyHash,
   };
+}
+
+/** An entry of the queue that was started or taken back meanwhile starts nothing. */
+function findMissing(tx: Reads, { sessionId, queued }: Admission): AdmitResult | null {
+  if (queued === undefined) return null;
+  const sql = 'SELECT 1 FROM queued_tasks WHERE session_id = ? AND message_id = ? AND run_id IS NULL';
+  return tx.get(sql, sessionId, queued.messageId) === undefined ? { outcome: 'not-queued' } : null;
 }
 
 /** Makes the session or checks that it can be continued; the reason for a refusal, else null. */
@@ -62,14 +74,15 @@ export function tipOf(db: Reads, session: string): RunId | null {
 
 const insertRun = `
   INSERT INTO runs
-    (run_id, session_id, harness_id, principal, turn, previous_run_id, store, owner, created_at, status, first_batch)
+    (run_id, session_id, harness_id, principal, turn, previous_run_id, parent_run_id, store, owner, created_at, status,
+     first_batch)
   VALUES
-    (?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', (SELECT coalesce(max(batch_no), 0) + 1 FROM event_batches))`;
+    (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', (SELECT coalesce(max(batch_no), 0) + 1 FROM event_batches))`;
 const insertFirstBatch = `
   INSERT INTO event_batches (run_no, first_seq, last_seq, body) SELECT run_no, 1, ?, ? FROM runs WHERE run_id = ?`;
 
 function start(tx: Transaction, admission: Admission, body: string): AdmitResult {
-  const { events, newSession: _, idempotency, atMs, ...facts } = admission;
+  const { events, newSession: _, idempotency, queued, parentRunId = null, atMs, ...facts } = admission;
   const { sessionId, principal } = facts;
   const turn = nextTurn(tx, sessionId);
   tx.run(
@@ -79,17 +92,25 @@ function start(tx: Transaction, admission: Admission, body: string): AdmitResult
     sessionId,
   );
   const { runId: id, harnessId, previousRunId, store, owner } = facts;
-  tx.run(insertRun, id, sessionId, harnessId, principal, turn, previousRunId, store ? 1 : 0, owner, atMs);
+  const before = [previousRunId, parentRunId];
+  tx.run(insertRun, id, sessionId, harnessId, principal, turn, ...before, store ? 1 : 0, owner, atMs);
   tx.run('INSERT INTO heads (run_no, generation, last_seq, open) VALUES (last_insert_rowid(), 1, ?, 1)', events.length);
   tx.run(insertFirstBatch, events.length, body, id);
   if (idempotency !== undefined) {
     const claim = [principal, idempotency.key, admission.runId, idempotency.bodyHash];
     tx.run('INSERT INTO idempotency (principal, key, run_id, body_hash) VALUES (?, ?, ?, ?)', ...claim);
   }
+  if (queued !== undefined) {
+    const sql = 'UPDATE queued_tasks SET run_id = ? WHERE session_id = ? AND message_id = ?';
+    tx.run(sql, id, sessionId, queued.messageId);
+  }
+  claimContents(tx, id);
   const run: RunRecord = {
     ...facts,
     turn,
+    parentRunId,
     status: 'running',
+    phase: 'active',
     deleted: false,
     lastSeq: events.length,
     generation: 1,

@@ -2,9 +2,12 @@ import { isLive } from '../../core/run-event.ts';
 import { encodeEvents } from '../event-codec.ts';
 import { numberEvents } from '../event-shape.ts';
 import type { Append, AppendResult, UnnumberedEvent } from '../store.ts';
+import { cancelApprovals } from './approvals.ts';
 import { integer } from './columns.ts';
 import type { Database, Reads, Transaction } from './database.ts';
+import { indexEvents } from './index-events.ts';
 import type { RunNumbers } from './run-numbers.ts';
+import { closeStretch } from './stretches.ts';
 
 export interface Appender {
   readonly db: Database;
@@ -25,7 +28,8 @@ export function append(
 
 // The hot path of the whole system. Fence, position and the new position are one statement.
 const moveHead = 'UPDATE heads SET last_seq = ? WHERE run_no = ? AND generation = ? AND last_seq = ? AND open = 1';
-const insertBatch = 'INSERT INTO event_batches (run_no, first_seq, last_seq, body, committed) VALUES (?, ?, ?, ?, ?)';
+export const insertBatch =
+  'INSERT INTO event_batches (run_no, first_seq, last_seq, body, committed) VALUES (?, ?, ?, ?, ?)';
 
 interface Writing {
   readonly tx: Transaction;
@@ -38,7 +42,9 @@ function appendEntry({ tx, numbers }: Writing, entry: Append, body: string): App
   if (runNo === undefined) return { outcome: 'lease-lost' };
   const last = after + events.length;
   if (tx.run(moveHead, last, runNo, generation, after) === 0) return refuse(tx, runNo, generation);
-  if (events.length > 0) tx.run(insertBatch, runNo, after + 1, last, body, mayHoldCommitted(events));
+  const committed = mayHoldCommitted(events);
+  if (events.length > 0) tx.run(insertBatch, runNo, after + 1, last, body, committed);
+  if (committed === 1) indexEvents(tx, runNo, events);
   if (end !== undefined) {
     endRun(tx, runNo, end);
     numbers.forget(runId);
@@ -59,16 +65,20 @@ function refuse(tx: Reads, runNo: number, generation: number): AppendResult {
 }
 
 const endOfRun = `
-  UPDATE runs SET status = ?, ended_at = ?, owner = NULL, response = iif(deleted, NULL, ?),
-    last_batch = (SELECT max(batch_no) FROM event_batches)
-  WHERE run_no = ?`;
+  UPDATE runs SET status = ?, ended_at = ?, owner = NULL, response = iif(deleted, NULL, ?) WHERE run_no = ?`;
 const freeSession = `
-  UPDATE sessions SET running_run_id = NULL, updated_at = ?
+  UPDATE sessions SET running_run_id = NULL, updated_at = ?, queue_held = queue_held OR (? <> 'completed' AND EXISTS
+    (SELECT 1 FROM queued_tasks WHERE queued_tasks.session_id = sessions.session_id AND run_id IS NULL))
   FROM runs WHERE run_no = ? AND sessions.session_id = runs.session_id AND running_run_id = runs.run_id`;
 
-/** In the transaction of the run's last event: it has its status, its response is readable, its session is free (L4). */
+/**
+ * In the transaction of the run's last event: it has its status, its response is readable, its session is free (L4). What
+ * waits behind a run that did not complete is held back before anybody can start it (E-664).
+ */
 function endRun(tx: Transaction, runNo: number, { status, response, atMs }: NonNullable<Append['end']>): void {
   tx.run('UPDATE heads SET open = 0 WHERE run_no = ?', runNo);
   tx.run(endOfRun, status, atMs, response === null ? null : JSON.stringify(response), runNo);
-  tx.run(freeSession, atMs, runNo);
+  closeStretch(tx, runNo);
+  cancelApprovals(tx, runNo, atMs);
+  tx.run(freeSession, atMs, status, runNo);
 }

@@ -39,6 +39,11 @@ export function jsonObject(row: Row, name: string): JsonObject {
   return isJsonObject(value) ? value : damaged(name);
 }
 
+export function bytes(row: Row, name: string): Uint8Array {
+  const value = row[name];
+  return value instanceof Uint8Array ? value : damaged(name);
+}
+
 export function strings(row: Row, name: string): readonly string[] {
   const value = parse(row, name);
   if (!Array.isArray(value)) return damaged(name);

@@ -110,6 +110,11 @@ export function openDatabase(path: string, { onStatement }: DatabaseOptions = {}
   };
 }
 
+/** One statement as a durable transaction of its own; gives the number of rows it changed. */
+export function write(db: Database, sql: string, ...values: SQLInputValue[]): number {
+  return db.transaction('durable', (tx) => tx.run(sql, ...values));
+}
+
 function guarded<T>(body: () => T): T {
   try {
     return body();

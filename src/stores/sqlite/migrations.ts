@@ -4,7 +4,8 @@
 // - An append touches as few pages as it can, for pages are what a commit costs: batches of all runs stand in the order of
 //   time, `heads` holds nothing but what each append has to check and change, and the index of batches is cut into eras of
 //   2,048 rows, so that only its newest few pages are written. (One index over all: 12 µs a row at 1,000 runs; so: 4 µs.)
-// - A run's batches lie in the eras between `first_batch` and `last_batch`; a reader looks into each.
+// - A run's batches lie in the eras between `first_batch` and `last_batch`; a reader looks into each. Where a run was
+//   parked, the stretch before it stands in `stretches`, so that nobody looks through what others wrote meanwhile.
 
 import { createHash } from 'node:crypto';
 import { SchemaError } from '../../core/errors.ts';
@@ -126,6 +127,91 @@ const migrations: readonly string[] = [
   CREATE INDEX runs_unfinished ON runs (run_no, run_id, harness_id, owner, control, created_at) WHERE status = 'running';
   DROP INDEX runs_prunable;
   CREATE INDEX runs_prunable ON runs (ended_at) WHERE pruned <> 1;
+  `,
+  // People: approvals with the logs that asked for them, rules, queued tasks, ids of messages. Content, by its uses: one of a
+  // run that was never admitted is `unclaimed_since` the prune that first found it. `heads.open`: 0 ended, 1 at work, 2 parked.
+  `
+  ALTER TABLE runs ADD COLUMN phase TEXT NOT NULL DEFAULT 'active';
+  ALTER TABLE runs ADD COLUMN parent_run_id TEXT;
+  DROP INDEX runs_unfinished;
+  CREATE INDEX runs_unfinished ON runs (run_no, run_id, harness_id, owner, control, phase, created_at)
+    WHERE status = 'running';
+  ALTER TABLE sessions ADD COLUMN queue_held INTEGER NOT NULL DEFAULT 0;
+
+  CREATE TABLE stretches (
+    run_no INTEGER NOT NULL REFERENCES runs,
+    first_batch INTEGER NOT NULL,
+    last_batch INTEGER NOT NULL,
+    PRIMARY KEY (run_no, first_batch)
+  ) STRICT, WITHOUT ROWID;
+
+  DROP TABLE approvals;
+  CREATE TABLE approvals (
+    approval_no INTEGER PRIMARY KEY,
+    approval_id TEXT NOT NULL UNIQUE,
+    run_no INTEGER NOT NULL REFERENCES runs,
+    principal TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    status TEXT NOT NULL,
+    expires_at INTEGER,
+    asked TEXT NOT NULL,
+    decided TEXT
+  ) STRICT;
+  CREATE INDEX approvals_of_principal ON approvals (principal, approval_no);
+  CREATE INDEX approvals_open ON approvals (principal, approval_no) WHERE decided IS NULL;
+  CREATE INDEX approvals_due ON approvals (expires_at) WHERE decided IS NULL AND expires_at IS NOT NULL;
+  CREATE TABLE approval_logs (
+    run_no INTEGER NOT NULL REFERENCES runs,
+    approval_no INTEGER NOT NULL REFERENCES approvals,
+    PRIMARY KEY (run_no, approval_no)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE rules (
+    rule_id TEXT PRIMARY KEY,
+    principal TEXT NOT NULL,
+    harness_id TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    match TEXT NOT NULL,
+    path_prefix TEXT,
+    tool_name TEXT NOT NULL,
+    args_digest TEXT NOT NULL,
+    effect TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    made_by TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX rules_of_principal ON rules (principal, created_at);
+
+  CREATE TABLE messages (
+    run_no INTEGER NOT NULL REFERENCES runs,
+    message_id TEXT NOT NULL,
+    content_hash TEXT NOT NULL,
+    PRIMARY KEY (run_no, message_id)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE queued_tasks (
+    entry_no INTEGER PRIMARY KEY,
+    session_id TEXT NOT NULL REFERENCES sessions,
+    message_id TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    body TEXT NOT NULL,
+    body_hash TEXT NOT NULL,
+    run_id TEXT,
+    UNIQUE (session_id, message_id)
+  ) STRICT;
+  CREATE INDEX queued_tasks_waiting ON queued_tasks (session_id, entry_no) WHERE run_id IS NULL;
+  CREATE INDEX queued_tasks_started ON queued_tasks (run_id) WHERE run_id IS NOT NULL;
+
+  CREATE TABLE contents (ref TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+  CREATE TABLE content_uses (
+    run_id TEXT NOT NULL,
+    ref TEXT NOT NULL REFERENCES contents,
+    unclaimed_since INTEGER,
+    PRIMARY KEY (run_id, ref)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX content_uses_of_ref ON content_uses (ref);
+  CREATE INDEX content_uses_unclaimed ON content_uses (unclaimed_since) WHERE unclaimed_since IS NOT NULL;
   `,
 ];
 

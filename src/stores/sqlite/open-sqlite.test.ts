@@ -8,7 +8,18 @@ import { SchemaError, StorageError } from '../../core/errors.ts';
 import { evolve, initialRunState } from '../../core/run-state.ts';
 import { arbitraryLog } from '../../testing/arbitrary-log.ts';
 import { describeStoreContract } from '../../testing/store-contract.ts';
-import { admissionOf, noteDraft, stampAll, textDraft } from '../../testing/store-samples.ts';
+import {
+  admissionOf,
+  factOf,
+  noteDraft,
+  pendingOf,
+  queuedOf,
+  requestDraft,
+  resultDraft,
+  ruleOf,
+  stampAll,
+  textDraft,
+} from '../../testing/store-samples.ts';
 import { stampEvent } from '../event-shape.ts';
 import { openSqlite } from './open-sqlite.ts';
 
@@ -122,7 +133,15 @@ test('E-802: whatever the last append was, every other write is synced to the di
   const writes: readonly (() => Promise<unknown>)[] = [
     () => store.admit(admissionOf('b')),
     () => store.requestCancel(a.runId),
+    () => store.requestPause(a.runId),
     () => store.takeOver(a.runId, 'there'),
+    () => store.appendFact(factOf(noteDraft('m'), a)),
+    () => store.putRule(ruleOf('one')),
+    () => store.deleteRule(ruleOf('one').ruleId),
+    () => store.enqueue(queuedOf('1', a.sessionId), 1),
+    () => store.holdQueue(a.sessionId, true),
+    () => store.unqueue(a.sessionId, '1'),
+    () => store.putContent(a.runId, new Uint8Array(1)),
     () => store.release(a.runId, 'there'),
     () => store.countTakeover(a.runId, { nowMs: 1, sinceMs: 0 }),
     () => store.deleteResponse(a.runId),
@@ -135,7 +154,7 @@ test('E-802: whatever the last append was, every other write is synced to the di
     statements.length = 0;
     await write();
     expect(statements.slice(0, 2)).toEqual(['PRAGMA synchronous = FULL', 'BEGIN IMMEDIATE']);
-    expect(statements[2]).toMatch(/^(?:INSERT|UPDATE)/);
+    expect(statements[2]).toMatch(/^(?:INSERT|UPDATE|DELETE)/);
     expect(statements.at(-1)).toBe('COMMIT');
   }
 });
@@ -150,8 +169,12 @@ test('E-804: a database of the first schema is brought up to date and read as be
     await store.append([{ runId, generation: 1, after: 1, events }], { durable: true });
     using db = new DatabaseSync(path);
     db.exec(`
+      DROP TABLE approval_logs; DROP TABLE stretches; DROP TABLE rules; DROP TABLE messages; DROP TABLE queued_tasks;
+      DROP TABLE content_uses; DROP TABLE contents;
       DROP INDEX event_batches_by_era; DROP INDEX runs_unfinished; DROP INDEX runs_prunable;
       ALTER TABLE event_batches DROP COLUMN committed;
+      ALTER TABLE runs DROP COLUMN phase; ALTER TABLE runs DROP COLUMN parent_run_id;
+      ALTER TABLE sessions DROP COLUMN queue_held;
       CREATE INDEX event_batches_by_era ON event_batches (batch_no >> 11, run_no, last_seq);
       CREATE INDEX runs_unfinished ON runs (run_no) WHERE status = 'running';
       CREATE INDEX runs_prunable ON runs (ended_at) WHERE pruned = 0;
@@ -164,7 +187,7 @@ test('E-804: a database of the first schema is brought up to date and read as be
     [1, 2, 3],
     [1, 3],
   ]);
-  expect(await store.unfinishedRuns()).toHaveLength(1);
+  expect(await store.unfinishedRuns()).toMatchObject([{ phase: 'active', openApprovals: 0 }]);
 });
 
 test('a run that spans many eras of the batch index is read whole and in order', async () => {
@@ -185,6 +208,74 @@ test('a run that spans many eras of the batch index is read whole and in order',
   const events = await store.readEvents(a.runId, { after: 0, limit: 99 });
   expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
   expect((await store.readEvents(a.runId, { after: 10, limit: 99 })).map(({ seq }) => seq)).toEqual([11]);
+});
+
+test('a run that was parked for many eras is read whole and once, and nobody looks through what was written meanwhile', async () => {
+  const path = await newPath();
+  await using store = openSqlite(path);
+  const [a, b] = [admissionOf('a'), admissionOf('b')];
+  for (const admission of [a, b]) await store.admit(admission);
+  const append = async (admission: typeof a, after: number, generation: number, draft = noteDraft(`${after}`)) => {
+    const { runId, sessionId } = admission;
+    const events = stampAll([draft], runId, sessionId);
+    expect(await store.append([{ runId, generation, after, events }], { durable: false })).toMatchObject([
+      { outcome: 'stored' },
+    ]);
+  };
+  let written = 1;
+  const others = async (batches: number) => {
+    const filler = Array.from({ length: batches }, () => {
+      const events = stampAll([textDraft('x')], b.runId, b.sessionId);
+      return { runId: b.runId, generation: 1, after: written++, events };
+    });
+    await store.append(filler, { durable: false });
+  };
+  let last = 1;
+  for (let leg = 1; leg <= 3; leg++) {
+    await append(a, last++, leg);
+    await append(a, last++, leg, resultDraft(a.runId, a.sessionId, 'paused'));
+    await others(leg === 1 ? 10 : 9_000);
+    await store.appendFact(factOf(noteDraft(`fact ${leg}`), a));
+    last += 1;
+    await others(leg === 1 ? 10 : 9_000);
+    await store.takeOver(a.runId, 'there', 'paused');
+  }
+  await append(a, last++, 4);
+  expect((await store.readEvents(a.runId, { after: 0, limit: 99 })).map(({ seq }) => seq)).toEqual(
+    Array.from({ length: last }, (_, index) => index + 1),
+  );
+  expect((await store.readEvents(a.runId, { after: last - 2, limit: 99 })).map(({ seq }) => seq)).toEqual([
+    last - 1,
+    last,
+  ]);
+  using db = new DatabaseSync(path);
+  const stretches = db.prepare('SELECT last_batch - first_batch + 1 AS batches FROM stretches ORDER BY first_batch');
+  expect(stretches.all().map(({ batches }) => batches)).toEqual([4, 1, 2, 1, 2, 1]);
+});
+
+test('E-804, E-844: a damaged approval or content is reported to who asks for it; the run can still end', async () => {
+  const path = await newPath();
+  await using store = openSqlite(path);
+  const a = admissionOf('a');
+  await store.admit(a);
+  const { runId, sessionId } = a;
+  const [one, two] = [pendingOf('1', runId), pendingOf('2', runId)];
+  const events = stampAll([requestDraft(one), requestDraft(two)], runId, sessionId);
+  await store.append([{ runId, generation: 1, after: 1, events }], { durable: true });
+  const { ref } = await store.putContent(runId, Buffer.from('bytes'));
+  using db = new DatabaseSync(path);
+  db.exec(`
+    UPDATE approvals SET asked = '[' WHERE approval_id = '${one.approvalId}';
+    UPDATE contents SET bytes = x'00'`);
+  await expect(store.approval(one.approvalId)).rejects.toThrow(StorageError);
+  await expect(store.content(ref)).rejects.toThrow(StorageError);
+  const listed = await store.approvals({ principal: 'owner', status: 'all', limit: 9 });
+  expect(listed.map(({ approvalId }) => approvalId)).toEqual([two.approvalId]);
+  const end = { status: 'failed', response: null, atMs: 5 } as const;
+  const result = stampAll([resultDraft(runId, sessionId, 'failed')], runId, sessionId);
+  const [ended] = await store.append([{ runId, generation: 1, after: 3, events: result, end }], { durable: true });
+  expect(ended).toMatchObject({ outcome: 'stored' });
+  expect(await store.approval(two.approvalId)).toMatchObject({ pending: { status: 'cancelled' } });
 });
 
 test('E-845: the fold of a pruned log is the fold of the whole log', async () => {

@@ -3,7 +3,8 @@
 //
 // P1. Committed events stay as they are, under the seq they have; the log then has holes.
 // P2. Deltas of an attempt that nothing replaced, neither `turn-complete` nor `attempt-reset`, are the run's partial output:
-//     they are joined, as far as no other block came between, and stand where the first of them stood.
+//     they are joined, as far as no other block came between, and stand where the first of them stood. What a tool showed
+//     while it ran is no output of the run: its result is.
 // P3. Joins stay inside a page, so each page leaves a whole log: its fold gives the same result and transcript. Pruning
 //     what is pruned changes neither, so a run that was left half done begins again.
 // P4. A run counts as pruned from its first changed page on, and is done with its last.
@@ -16,6 +17,7 @@ import { isLive, type EventPosition, type RunEvent } from '../../core/run-event.
 import { decodeEvents, encodeEvents, type StoredRow } from '../event-codec.ts';
 import { numberEvent } from '../event-shape.ts';
 import { mergeDeltas } from '../merge-deltas.ts';
+import { freeUnclaimed } from './contents.ts';
 import type { Database, Reads, Transaction } from './database.ts';
 import { batchesAfter, type BatchRange, type StoredBatch } from './read-events.ts';
 import { runId } from './records.ts';
@@ -29,6 +31,7 @@ export async function prune(
   { endedBeforeMs, signal }: { readonly endedBeforeMs: number; readonly signal?: AbortSignal },
 ): Promise<{ keys: number; runs: number }> {
   const pruned = { keys: 0, runs: 0 };
+  freeUnclaimed(db, endedBeforeMs);
   for (const step of pruneSteps(db, endedBeforeMs)) {
     if (step !== 'page') {
       pruned.runs += 1;
@@ -130,6 +133,9 @@ function prunePage(
 
 function finish(tx: Transaction, id: RunId): number {
   tx.run('DELETE FROM takeovers WHERE run_no = (SELECT run_no FROM runs WHERE run_id = ?)', id);
+  // Ids of messages answer for them as long as keys do (UR-33).
+  tx.run('DELETE FROM messages WHERE run_no = (SELECT run_no FROM runs WHERE run_id = ?)', id);
+  tx.run('DELETE FROM queued_tasks WHERE run_id = ?', id);
   // The result of `store: false` lives as long as its idempotency key (UD-07).
   tx.run('UPDATE runs SET pruned = 1, response = iif(store, response, NULL) WHERE run_id = ?', id);
   return tx.run('DELETE FROM idempotency WHERE run_id = ?', id);
@@ -149,7 +155,7 @@ function wholeRow(row: StoredRow): readonly RunEvent[] | null {
 function partialOutput(events: readonly RunEvent[], replacedAt: Replacements): ReadonlyMap<number, RunEvent> {
   const streams = new Map<string, RunEvent[]>();
   for (const event of events) {
-    if (!isLive(event.type) || event.type === 'waiting') continue;
+    if (!isLive(event.type) || event.type === 'waiting' || event.type === 'tool-output-delta') continue;
     const attempt = attemptKey(event);
     if (event.seq < (replacedAt.get(attempt) ?? 0)) continue;
     const callId = event.type === 'tool-call-delta' ? event.data.id : null;

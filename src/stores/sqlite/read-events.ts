@@ -37,25 +37,32 @@ export interface BatchRange {
   readonly which: 'all' | 'committed';
 }
 
-const selectSpan = `
-  SELECT run_no, session_id, first_batch >> 11 AS first_era,
-    coalesce(last_batch, (SELECT max(batch_no) FROM event_batches)) >> 11 AS last_era
-  FROM runs WHERE run_id = ?`;
+const selectStretches = `
+  SELECT run_no, session_id, stretches.first_batch >> 11 AS first_era, stretches.last_batch >> 11 AS last_era
+  FROM runs JOIN stretches USING (run_no) WHERE run_id = ?1
+  UNION ALL
+  SELECT run_no, session_id, first_batch >> 11,
+    coalesce(last_batch, (SELECT max(batch_no) FROM event_batches)) >> 11
+  FROM runs WHERE run_id = ?1
+  ORDER BY first_era`;
 const selectBatches = `
   SELECT batch_no, first_seq, last_seq, body FROM event_batches
   WHERE batch_no >> 11 = ? AND run_no = ? AND last_seq > ? AND committed >= ? ORDER BY last_seq`;
 
 /** A run's batches that end after the cursor, in order, era by era. */
 export function* batchesAfter(db: Reads, runId: RunId, { after, which }: BatchRange): Generator<StoredBatch> {
-  const span = db.get(selectSpan, runId);
-  if (span === undefined) return;
-  const [runNo, session] = [integer(span, 'run_no'), sessionId(span, 'session_id')];
-  const lastEra = integer(span, 'last_era');
-  for (let era = integer(span, 'first_era'); era <= lastEra; era++) {
-    for (const row of db.iterate(selectBatches, era, runNo, after, which === 'all' ? 0 : 1)) {
-      const [firstSeq, lastSeq] = [integer(row, 'first_seq'), integer(row, 'last_seq')];
-      const stored = { runId, sessionId: session, firstSeq, lastSeq, body: text(row, 'body') };
-      yield { batchNo: integer(row, 'batch_no'), row: stored };
+  let nextEra = 0;
+  for (const stretch of db.all(selectStretches, runId)) {
+    const [runNo, session] = [integer(stretch, 'run_no'), sessionId(stretch, 'session_id')];
+    const lastEra = integer(stretch, 'last_era');
+    // Two stretches may lie in one era.
+    for (let era = Math.max(nextEra, integer(stretch, 'first_era')); era <= lastEra; era++) {
+      for (const row of db.iterate(selectBatches, era, runNo, after, which === 'all' ? 0 : 1)) {
+        const [firstSeq, lastSeq] = [integer(row, 'first_seq'), integer(row, 'last_seq')];
+        const stored = { runId, sessionId: session, firstSeq, lastSeq, body: text(row, 'body') };
+        yield { batchNo: integer(row, 'batch_no'), row: stored };
+      }
     }
+    nextEra = lastEra + 1;
   }
 }

@@ -9,24 +9,31 @@ import type { Row } from './database.ts';
 
 export const runId = id(runIds);
 export const sessionId = id(sessionIds);
-const harnessId = id(harnessIds);
+export const harnessId = id(harnessIds);
 const keyId = id(keyIds);
 
 /** The columns that `runRecord` reads; to be followed by conditions on `runs`. */
 export const selectRun = 'SELECT * FROM runs JOIN heads USING (run_no)';
 
-/** Answered by its index alone, whatever the planner knows of the table. */
+/** Answered by indexes alone, whatever the planner knows of the tables. */
 export const selectUnfinished = `
-  SELECT run_no, run_id, harness_id, owner, control, created_at FROM runs INDEXED BY runs_unfinished
-  WHERE status = 'running' ORDER BY run_no`;
+  SELECT run_no, run_id, harness_id, owner, control, phase, created_at,
+    (SELECT count(*) FROM approval_logs JOIN approvals USING (approval_no)
+     WHERE approval_logs.run_no = runs.run_no AND decided IS NULL) AS open_approvals
+  FROM runs INDEXED BY runs_unfinished WHERE status = 'running' ORDER BY run_no`;
+
+const controls = ['none', 'pause', 'cancel'] as const;
+const phases = ['active', 'waiting', 'paused'] as const;
 
 export function unfinishedRun(row: Row): UnfinishedRun {
   return {
     runId: runId(row, 'run_id'),
     harnessId: harnessId(row, 'harness_id'),
     owner: nullable(row, 'owner', text),
-    control: oneOf(row, 'control', ['none', 'cancel']),
+    control: oneOf(row, 'control', controls),
+    phase: oneOf(row, 'phase', phases),
     createdAtMs: integer(row, 'created_at'),
+    openApprovals: integer(row, 'open_approvals'),
   };
 }
 
@@ -51,12 +58,14 @@ export function runRecord(row: Row): RunRecord {
     turn: integer(row, 'turn'),
     previousRunId: nullable(row, 'previous_run_id', runId),
     status: oneOf(row, 'status', ['running', 'completed', 'cancelled', 'failed']),
+    phase: oneOf(row, 'phase', phases),
+    parentRunId: nullable(row, 'parent_run_id', runId),
     store: flag(row, 'store'),
     deleted: flag(row, 'deleted'),
     lastSeq: integer(row, 'last_seq'),
     generation: integer(row, 'generation'),
     owner: nullable(row, 'owner', text),
-    control: oneOf(row, 'control', ['none', 'cancel']),
+    control: oneOf(row, 'control', controls),
     createdAtMs: integer(row, 'created_at'),
     endedAtMs: nullable(row, 'ended_at', integer),
     response: nullable(row, 'response', jsonObject),

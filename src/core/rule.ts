@@ -1,0 +1,11 @@
+import type { RuleId } from './ids.ts';
+
+/** A remembered decision, as far as it decides later calls: never across tool names, never over a `deny` (E-609). */
+export interface Rule {
+  readonly ruleId: RuleId;
+  readonly toolName: string;
+  readonly match: 'tool' | 'exact-args' | { readonly pathPrefix: string };
+  /** Of the call that was decided, for `exact-args`. */
+  readonly argsDigest: string;
+  readonly effect: 'allow' | 'deny';
+}

@@ -1,0 +1,123 @@
+// What is known of each provider's model beyond one request: strikes, blocks, limits. Lives as long as its driver (E-215).
+//
+// G1. A member is never called before the time its server named, as long as another one can be (E-201, E-202).
+// G2. Where all are blocked all are tried (E-354); but one that told us when to come back, or whose quota is spent, at most
+//     once a minute: a hundred tasks in a row are not a hundred calls (B074).
+// G3. A success clears strikes and blocks; a learned limit stays.
+
+import type { Clock } from '../core/clock.ts';
+import type { ModelFailure } from './model-outcome.ts';
+import type { ModelRef } from '../core/outcome.ts';
+import type { RetryPolicy } from './policies.ts';
+
+/** A block whose end the server named: worth keeping over a restart. */
+export interface KnownBlock {
+  readonly ref: ModelRef;
+  readonly untilMs: number;
+}
+
+export interface ModelHealth {
+  /** When it may be called again; null: now. */
+  blockedUntilMs(ref: ModelRef): number | null;
+  /** Whether a blocked member may be tried all the same, because no other is left (G2). Counts as the try. */
+  mayProbe(ref: ModelRef): boolean;
+  /** Takes a failure in; true: another member should be called now (E-350, E-354). */
+  fail(ref: ModelRef, failure: ModelFailure, o: { readonly retry: RetryPolicy; readonly attempt: number }): boolean;
+  succeed(ref: ModelRef): void;
+  /** The newest failure since the last success. */
+  lastFailure(ref: ModelRef): ModelFailure | null;
+  /** Output tokens of one reply that the provider has stated; null: it has not (E-211). */
+  replyLimit(ref: ModelRef): number | null;
+  learnReplyLimit(ref: ModelRef, tokens: number): void;
+  snapshot(): readonly KnownBlock[];
+  restore(known: readonly KnownBlock[]): void;
+}
+
+interface Block {
+  readonly untilMs: number;
+  /** `cooling`: struck, our own pause. `told`: the server named the end. `spent`: quota, end unknown. */
+  readonly kind: 'cooling' | 'told' | 'spent';
+}
+
+interface Entry {
+  readonly ref: ModelRef;
+  strikes: number;
+  block: Block | null;
+  probedAtMs: number | null;
+  failure: ModelFailure | null;
+  replyLimit: number | null;
+}
+
+const probeEveryMs = 60_000;
+
+export function createModelHealth({ clock }: { readonly clock: Clock }): ModelHealth {
+  const entries = new Map<string, Entry>();
+
+  function entryOf(ref: ModelRef): Entry {
+    const key = JSON.stringify([ref.provider, ref.model]);
+    const known = entries.get(key);
+    if (known !== undefined) return known;
+    const entry: Entry = { ref, strikes: 0, block: null, probedAtMs: null, failure: null, replyLimit: null };
+    entries.set(key, entry);
+    return entry;
+  }
+
+  function activeBlock({ block }: Entry): Block | null {
+    return block !== null && block.untilMs > clock.now() ? block : null;
+  }
+
+  function block(entry: Entry, kind: Block['kind'], ms: number): void {
+    const untilMs = clock.now() + ms;
+    if (ms > 0 && untilMs > (activeBlock(entry)?.untilMs ?? 0)) entry.block = { untilMs, kind };
+  }
+
+  return {
+    blockedUntilMs: (ref) => activeBlock(entryOf(ref))?.untilMs ?? null,
+    mayProbe(ref) {
+      const entry = entryOf(ref);
+      const active = activeBlock(entry);
+      if (active === null || active.kind === 'cooling') return true;
+      if (entry.probedAtMs !== null && clock.now() - entry.probedAtMs < probeEveryMs) return false;
+      entry.probedAtMs = clock.now();
+      return true;
+    },
+    fail(ref, failure, { retry, attempt }) {
+      const entry = entryOf(ref);
+      const asked = failure.retryAfterMs;
+      entry.failure = failure;
+      if (failure.class === 'quota') {
+        if (asked === null) block(entry, 'spent', retry.quotaProbeSeconds * 1000);
+        else block(entry, 'told', asked);
+        return true;
+      }
+      if (failure.class !== 'transient') return false;
+      // Waited out where it is, once in a step: a burst must not go over to the next member as a whole (E-355, B073).
+      const short = asked !== null && asked < retry.stayBelowSeconds * 1000;
+      if (short && failure.error.status === 429 && attempt === 1) return false;
+      entry.strikes += 1;
+      if (asked !== null) block(entry, 'told', asked);
+      if (asked !== null && asked > retry.maxRetryAfterSeconds * 1000) return retry.onLongRetryAfter === 'fail-over';
+      if (entry.strikes < retry.switchAfter) return false;
+      block(entry, 'cooling', retry.cooldownSeconds * 1000);
+      return true;
+    },
+    succeed(ref) {
+      const entry = entryOf(ref);
+      entry.strikes = 0;
+      entry.block = entry.failure = entry.probedAtMs = null;
+    },
+    lastFailure: (ref) => entryOf(ref).failure,
+    replyLimit: (ref) => entryOf(ref).replyLimit,
+    learnReplyLimit(ref, tokens) {
+      entryOf(ref).replyLimit = tokens;
+    },
+    snapshot: () =>
+      [...entries.values()].flatMap((entry) => {
+        const active = activeBlock(entry);
+        return active?.kind === 'told' ? [{ ref: entry.ref, untilMs: active.untilMs }] : [];
+      }),
+    restore(known) {
+      for (const { ref, untilMs } of known) entryOf(ref).block = { untilMs, kind: 'told' };
+    },
+  };
+}

@@ -1,0 +1,76 @@
+// Whether a prepared call may run: judged on the call as it will be dispatched, and again right before it is (E-520, E-524).
+
+import { realpath } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import type { JsonObject } from '../core/json.ts';
+import type { PermissionLevel, Tool, UseKind } from './tool.ts';
+import type { PermissionMode, RunPermissions } from '../core/run-event.ts';
+import type { Rule } from '../core/rule.ts';
+
+export interface Judgement {
+  readonly level: PermissionLevel;
+  /** What decided: `policy` or `rule:<id>`. */
+  readonly authority: string;
+}
+
+export interface JudgedCall {
+  readonly tool: Tool;
+  readonly input: JsonObject;
+  readonly argsDigest: string;
+  readonly workspace: string;
+}
+
+/** A `deny` from any side wins; else a remembered rule; else the agent's word, the tool's own, the mode, the default. */
+export async function judge(
+  call: JudgedCall,
+  { permissions, defaultLevel, rules }: {
+    readonly permissions: RunPermissions | undefined;
+    readonly defaultLevel: PermissionLevel;
+    readonly rules: readonly Rule[];
+  },
+): Promise<Judgement> {
+  const { tool } = call;
+  const own = permissions?.tools[tool.name];
+  const levels = [own, tool.permission, byMode(tool.useKind, permissions?.mode)].filter((level) => level !== undefined);
+  if (levels.includes('deny')) return { level: 'deny', authority: 'policy' };
+  const fitting: Rule[] = [];
+  for (const rule of rules) if (await fits(rule, call)) fitting.push(rule);
+  const rule = fitting.find(({ effect }) => effect === 'deny') ?? fitting[0];
+  if (rule !== undefined) return { level: rule.effect, authority: `rule:${rule.ruleId}` };
+  return { level: levels[0] ?? defaultLevel, authority: 'policy' };
+}
+
+const allowed: Record<PermissionMode, readonly UseKind[]> = {
+  'allow-all': ['readonly', 'edit', 'execute', 'network'],
+  'allow-edits': ['readonly', 'edit'],
+  'allow-reads': ['readonly'],
+};
+
+/** A mode speaks of tools that say what they do; `allow-all` leaves the rest to the default (E-521). */
+function byMode(useKind: UseKind | undefined, mode: PermissionMode = 'allow-all'): PermissionLevel | undefined {
+  if (useKind === undefined) return mode === 'allow-all' ? undefined : 'ask';
+  return allowed[mode].includes(useKind) ? 'allow' : 'ask';
+}
+
+async function fits({ toolName, match, argsDigest }: Rule, call: JudgedCall): Promise<boolean> {
+  if (toolName !== call.tool.name) return false;
+  if (match === 'tool') return true;
+  if (match === 'exact-args') return argsDigest === call.argsDigest;
+  const path = call.input['path'];
+  if (typeof path !== 'string') return false;
+  const [real, prefix] = await Promise.all([
+    realPathOf(resolve(call.workspace, path)),
+    realPathOf(isAbsolute(match.pathPrefix) ? match.pathPrefix : resolve(call.workspace, match.pathPrefix)),
+  ]);
+  return real === prefix || real.startsWith(prefix.endsWith(sep) ? prefix : prefix + sep);
+}
+
+/** The path with links resolved, as far as it exists: a file that is still to be made is judged by its folder. */
+async function realPathOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(await realPathOf(parent), path.slice(parent.length));
+  }
+}

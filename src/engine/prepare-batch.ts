@@ -1,0 +1,202 @@
+// The calls of one accepted reply before any is dispatched: which run, which are answered without running, and what has to
+// be asked first (E-510, E-525).
+//
+// B1. Without effects, so it is done again after a crash or a decision, and reads decisions from the log (E-515, E-608).
+// B2. A decision counts for the arguments it was given for, and never against a `deny` of now (E-524, E-603).
+// B3. A call that was dispatched and never came back is not run again unless its tool allows it or a person said so (E-540).
+
+import { createHash } from 'node:crypto';
+import { canonicalJson, type JsonObject } from '../core/json.ts';
+import { judge, type Judgement } from './permissions.ts';
+import { executionKeyOf, type PendingTool, type ToolOutcome } from '../core/run-event.ts';
+import { parseQuestions } from '../core/questions.ts';
+import { pendingTool } from '../core/closing.ts';
+import type { CallState, PendingEntry, RunState } from '../core/run-state.ts';
+import type { PreparedCall, Toolbox } from './prepare-call.ts';
+import type { Rule } from '../core/rule.ts';
+import type { Tool } from './tool.ts';
+import type { ToolPolicy } from './policies.ts';
+
+/** Who decides what has to be asked: somebody later, a callback now, or nobody. */
+export type People =
+  | { readonly how: 'park' }
+  | { readonly how: 'ask'; decide(pending: PendingTool): boolean | Promise<boolean> }
+  | { readonly how: 'deny' };
+
+export type RunnableCall = Extract<PreparedCall, { verdict: 'run' }>;
+
+export interface CallAnswer {
+  readonly outcome: ToolOutcome;
+  readonly content: string;
+  readonly isError: boolean;
+}
+
+export type BatchItem =
+  | { readonly kind: 'run'; readonly entry: CallState; readonly prepared: RunnableCall; readonly authority: string }
+  | { readonly kind: 'answer'; readonly entry: CallState; readonly answer: CallAnswer }
+  | { readonly kind: 'ask'; readonly pending: PendingTool };
+
+export interface BatchOptions {
+  readonly toolbox: Toolbox;
+  readonly workspace: string;
+  readonly people: People;
+  readonly rules: readonly Rule[];
+  readonly policy: ToolPolicy;
+  readonly nowMs: number;
+}
+
+/** The tool that is never dispatched: its answer comes from a person (E-611). */
+export const askUserTool = 'ask_user_questions';
+
+export async function prepareBatch(state: RunState, options: BatchOptions): Promise<readonly BatchItem[]> {
+  const items: BatchItem[] = [];
+  for (const entry of state.open?.calls ?? []) {
+    if (entry.progress.at === 'answered' || entry.progress.at === 'returned') continue;
+    items.push(await prepareEntry(state, entry, options));
+  }
+  return items;
+}
+
+async function prepareEntry(state: RunState, entry: CallState, options: BatchOptions): Promise<BatchItem> {
+  const prepared = await options.toolbox.prepare(entry.call);
+  if (prepared.verdict === 'refuse')
+    return answered(entry, { outcome: prepared.outcome, content: prepared.content, isError: true });
+  const asked = state.pending.findLast(
+    ({ executionKey }) => executionKey === executionKeyOf(state.runId, state.step, entry.call.id),
+  );
+  if (entry.progress.at === 'dispatched') return afterDispatch(state, { entry, prepared, asked }, options);
+  if (prepared.tool.name === askUserTool) return askQuestions(state, { entry, prepared, asked }, options);
+  const argsDigest = digestOf(prepared);
+  const judgement = await judgeCall(state, prepared, options);
+  const approval = asked?.kind === 'approval' && asked.argsDigest === argsDigest ? asked : undefined;
+  return byLevel(state, { entry, prepared, approval, judgement }, options);
+}
+
+/** The level of a prepared call as things stand now. */
+export function judgeCall(
+  { config }: RunState,
+  prepared: RunnableCall,
+  { workspace, rules, policy }: Pick<BatchOptions, 'workspace' | 'rules' | 'policy'>,
+): Promise<Judgement> {
+  const { tool, input } = prepared;
+  const settings = { permissions: config?.permissions, defaultLevel: policy.defaultPermission, rules };
+  return judge({ tool, input, argsDigest: digestOf(prepared), workspace }, settings);
+}
+
+async function byLevel(
+  state: RunState,
+  call: {
+    readonly entry: CallState;
+    readonly prepared: RunnableCall;
+    readonly approval: PendingEntry | undefined;
+    readonly judgement: Judgement;
+  },
+  options: BatchOptions,
+): Promise<BatchItem> {
+  const { entry, prepared, approval, judgement } = call;
+  if (judgement.level === 'deny') return denied(entry, 'The permissions of this agent do not allow this call.');
+  if (approval?.decided?.decision === 'approve')
+    return { kind: 'run', entry, prepared, authority: `approval:${approval.approvalId}` };
+  if (approval !== undefined && approval.decided !== null) return denied(entry, refusalOf(approval));
+  if (judgement.level === 'allow') return { kind: 'run', entry, prepared, authority: judgement.authority };
+  const pending = pendingFor(state, { entry, prepared, kind: 'approval' }, options);
+  switch (options.people.how) {
+    case 'park':
+      return { kind: 'ask', pending };
+    case 'deny':
+      return denied(entry, 'This call needs an approval, and nobody can give one here.');
+    case 'ask': {
+      const yes = await options.people.decide(pending);
+      return yes === true ? { kind: 'run', entry, prepared, authority: 'callback' } : denied(entry, 'Not approved.');
+    }
+  }
+}
+
+/** A note on a denial is for the model (E-604). */
+function refusalOf({ decided }: PendingEntry): string {
+  const note = decided?.note === undefined ? '' : ` ${decided.note}`;
+  if (decided?.decision === 'expired') return 'Nobody decided on this call in time, so it was not run.';
+  return `A person refused this call.${note}`;
+}
+
+interface AskedCall {
+  readonly entry: CallState;
+  readonly prepared: RunnableCall;
+  readonly asked: PendingEntry | undefined;
+}
+
+function askQuestions(state: RunState, { entry, prepared, asked }: AskedCall, options: BatchOptions): BatchItem {
+  if (asked?.kind === 'question' && asked.decided !== null) {
+    const { output } = asked.decided;
+    const content = output?.content ?? 'The user did not answer.';
+    return answered(entry, { outcome: 'answered', content, isError: false });
+  }
+  const parsed = parseQuestions(prepared.input);
+  if (!parsed.ok) return answered(entry, { outcome: 'invalid', content: parsed.why, isError: true });
+  if (options.people.how !== 'park')
+    return answered(entry, { outcome: 'not-run', content: 'Nobody can answer questions here.', isError: true });
+  const pending = pendingFor(state, { entry, prepared, kind: 'question' }, options);
+  return { kind: 'ask', pending: { ...pending, questions: parsed.questions } };
+}
+
+/** The call was begun and its outcome is unknown (E-541). */
+function afterDispatch(state: RunState, { entry, prepared, asked }: AskedCall, options: BatchOptions): BatchItem {
+  if (prepared.tool.replay === 'safe' || prepared.tool.replay === 'idempotent')
+    return { kind: 'run', entry, prepared, authority: 'policy' };
+  const said = asked?.kind === 'recovery' ? asked.decided : null;
+  if (said === null || said === undefined) {
+    if (onUnknown(state, prepared.tool, options.people) === 'park')
+      return { kind: 'ask', pending: pendingFor(state, { entry, prepared, kind: 'recovery' }, options) };
+    return answered(entry, { outcome: 'unknown', content: unknownOutcome, isError: true });
+  }
+  switch (said.decision) {
+    case 'retry':
+      return { kind: 'run', entry, prepared, authority: `approval:${said.approvalId}` };
+    case 'result': {
+      const { content, isError } = said.output ?? { content: '', isError: false };
+      return answered(entry, { outcome: isError ? 'error' : 'ok', content, isError });
+    }
+    default:
+      return answered(entry, { outcome: 'unknown', content: `${unknownOutcome} It was given up.`, isError: true });
+  }
+}
+
+export const unknownOutcome = 'The outcome of this call is unknown: it may have run, wholly or in part. Check before repeating it.';
+
+/** Whether an unknown outcome waits for a person: only where one can be waited for (E-542). */
+export function onUnknown({ config }: RunState, tool: Tool, people: People): 'park' | 'tell-model' {
+  if (people.how !== 'park') return 'tell-model';
+  return tool.onUnknown ?? config?.permissions?.onUnknown ?? 'tell-model';
+}
+
+export function pendingFor(
+  state: RunState,
+  o: { readonly entry: CallState; readonly prepared: RunnableCall; readonly kind: PendingTool['kind'] },
+  { nowMs }: Pick<BatchOptions, 'nowMs'>,
+): PendingTool {
+  const { tool, input } = o.prepared;
+  const { progress } = o.entry;
+  return pendingTool(state, {
+    kind: o.kind,
+    callId: o.entry.call.id,
+    name: tool.name,
+    input,
+    argsDigest: digestOf(o.prepared),
+    replay: tool.replay ?? 'manual',
+    attempt: progress.at === 'dispatched' ? progress.toolAttempt : 0,
+    nowMs,
+  });
+}
+
+function denied(entry: CallState, content: string): BatchItem {
+  return answered(entry, { outcome: 'denied', content: `Not run. ${content}`, isError: true });
+}
+
+function answered(entry: CallState, answer: CallAnswer): BatchItem {
+  return { kind: 'answer', entry, answer };
+}
+
+/** What an approval is bound to (E-530). */
+export function digestOf({ tool, input }: { readonly tool: Tool; readonly input: JsonObject }): string {
+  return createHash('sha256').update(canonicalJson({ name: tool.name, input })).digest('hex');
+}

@@ -1,0 +1,56 @@
+// The arguments of `bwrap`, which is what a sandboxed command can do.
+//
+// B1. Everything is read-only but the workspace and a `/tmp` that lives as long as the command.
+// B2. `hidden` is not to be seen, wherever it lies; the workspace inside a hidden folder is, and nothing beside it.
+// B3. `/run` is empty: its sockets (container engines, the message bus, agents) are ways out.
+// B4. No process outside is seen or signalled, and none outlives the command or this server: the kernel ends the pid
+//     namespace with its first process, and that one with us.
+// B5. No capability is left, also when the server runs as root: a mount that hides could be taken away again.
+
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { relative, isAbsolute } from 'node:path';
+import { ReinsError } from '../../core/errors.ts';
+import type { ShellNetwork } from './shell.ts';
+
+export interface SandboxPlan {
+  readonly workspace: string;
+  readonly hidden: readonly string[];
+  readonly network: ShellNetwork;
+}
+
+export function bubblewrapArguments({ workspace, hidden, network }: SandboxPlan): readonly string[] {
+  const root = realpathSync(workspace);
+  if (root === '/')
+    throw new ReinsError('The whole file system cannot be the working directory of a sandboxed command.');
+  const covered = [...new Set(hidden.filter((path) => existsSync(path)).map((path) => realpathSync(path)))];
+  const inside = covered.filter((path) => path !== root && isWithin(path, root));
+  const outside = covered.filter((path) => !isWithin(path, root));
+  return [
+    '--unshare-user --unshare-all --die-with-parent --cap-drop ALL'.split(' '),
+    network === 'full' ? ['--share-net'] : [],
+    '--ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --tmpfs /run'.split(' '),
+    ...keptOfRun().map((path) => ['--ro-bind-try', path, path]),
+    ...outside.map(cover),
+    ['--bind', root, root],
+    // Only now: a folder on the way to the workspace had to be made.
+    ...outside.map(seal),
+    ...inside.flatMap((path) => [cover(path), seal(path)]),
+    ['--chdir', root],
+  ].flat();
+}
+
+const isFolder = (path: string) => statSync(path).isDirectory();
+/** A file reads as empty: programs that look for it go on without. */
+const cover = (path: string) => (isFolder(path) ? ['--tmpfs', path] : ['--dev-bind', '/dev/null', path]);
+const seal = (path: string) => (isFolder(path) ? ['--remount-ro', path] : []);
+
+/** What programs need of `/run`: the resolver's file, and all programs of a NixOS. */
+function keptOfRun(): readonly string[] {
+  const resolver = existsSync('/etc/resolv.conf') ? realpathSync('/etc/resolv.conf') : '';
+  return ['/run/current-system', ...(resolver.startsWith('/run/') ? [resolver] : [])];
+}
+
+function isWithin(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith('../') && !isAbsolute(way);
+}

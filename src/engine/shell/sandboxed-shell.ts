@@ -1,0 +1,55 @@
+import { homedir } from 'node:os';
+import { bubblewrapArguments } from './bubblewrap.ts';
+import { createProcessShell } from './process-shell.ts';
+import { credentialPaths } from './credential-paths.ts';
+import type { Environment } from '../../process/child-environment.ts';
+import type { Shell, ShellParts } from './shell.ts';
+
+/**
+ * Runs the command as a child, then tells on descriptor 3 what is still there: with the end of this script the kernel
+ * ends all that is left. It lives through SIGTERM, which is for the command: its own end would be everybody's.
+ */
+const supervise = `trap : TERM
+bash -c "$1" 3>&-
+status=$?
+for process in /proc/[0-9]*; do
+  case "\${process#/proc/}" in 1 | $$) continue ;; esac
+  read -r name 2>/dev/null <"$process/comm" && echo "$name" >&3
+done
+exit "$status"`;
+
+/** The home is read-only, and what programs cache there would not be theirs to keep. */
+const caches: Environment = {
+  TMPDIR: '/tmp',
+  XDG_CACHE_HOME: '/tmp/.cache',
+  npm_config_cache: '/tmp/.cache/npm',
+  CARGO_HOME: '/tmp/.cache/cargo',
+  GOMODCACHE: '/tmp/.cache/go-mod',
+};
+
+export interface SandboxPrograms {
+  readonly bubblewrap: string;
+  readonly bash: string;
+}
+
+/** Real bash in a sandbox of the kernel's namespaces; see `bubblewrap.ts` for what it keeps. */
+export function createSandboxedShell(parts: ShellParts, { bubblewrap, bash }: SandboxPrograms): Shell {
+  const { environment, network } = parts;
+  const home = environment['HOME'] ?? homedir();
+  const reach = network === 'full' ? 'the network of this machine' : 'no network';
+  return createProcessShell(parts, {
+    kind: 'sandboxed',
+    guidance: `Only the working directory keeps what is written there; /tmp is empty at each call and the rest of the machine is read-only. There is ${reach}.`,
+    describe: () => `sandboxed: bash in ${bubblewrap}; the workspace is writable, the rest read-only, ${reach}`,
+    launch(command, { workspace }) {
+      const hidden = [...parts.hidden, ...credentialPaths(home)];
+      const sandbox = bubblewrapArguments({ workspace, hidden, network });
+      return {
+        program: bubblewrap,
+        args: [...sandbox, '--', bash, '-c', supervise, bash, command],
+        env: caches,
+        role: 'supervisor',
+      };
+    },
+  });
+}

@@ -1,0 +1,15 @@
+import { createHash } from 'node:crypto';
+import type { ContentStore } from '../engine/content-store.ts';
+
+/** Content of runs in this process, as long as the agent lives. */
+export function createMemoryContent(): ContentStore {
+  const kept = new Map<string, Uint8Array>();
+  return {
+    async putContent(_runId, bytes) {
+      const ref = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+      if (!kept.has(ref)) kept.set(ref, bytes);
+      return { ref, bytes: bytes.byteLength };
+    },
+    content: async (ref) => kept.get(ref) ?? null,
+  };
+}

@@ -1,0 +1,103 @@
+// A run as its caller holds it: events, text, result. Over any log; what differs is who owns the run.
+//
+// S1. Nothing starts before the first `next()`, `result()` or `text()` iteration (E-030).
+// S2. Leaving the first iteration of an owning stream cancels its run at once; every other reader only watches (E-032 to
+//     E-035).
+// S3. `result()` is one promise, resolves for failed runs too, and also when nobody iterates (E-022).
+
+import { RunResult } from '../core/run-result.ts';
+import { StorageError } from '../core/errors.ts';
+import { textOf, type TextOptions, type TextStream } from './text-stream.ts';
+import type { RunEvent } from '../core/run-event.ts';
+import type { RunId, SessionId } from '../core/ids.ts';
+
+export interface RunStream extends AsyncIterable<RunEvent>, AsyncDisposable {
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  /** Whether leaving it stops the run; false: an observer. */
+  readonly owns: boolean;
+  /** The same promise every time. Rejects only where the run could not be run at all. */
+  result(): Promise<RunResult>;
+  /** The answer's text alone; throws at its end where there is no whole answer (E-039). */
+  text(options?: TextOptions): TextStream;
+  cancel(reason?: string): Promise<RunResult>;
+}
+
+/** A run behind a stream. */
+export interface StreamSource {
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  readonly owns: boolean;
+  /** Starts the run where it has not begun. Called once, before anything else. */
+  start(): Promise<void>;
+  /** Events in order, each batch what is there; ends with the last event that this stream shows, or when aborted. */
+  follow(signal: AbortSignal): AsyncIterable<readonly RunEvent[]>;
+  cancel(reason?: string): Promise<void>;
+}
+
+/** How long leaving a stream waits for its run to be quiet. */
+const quietWithinMs = 5_000;
+
+export function createRunStream(source: StreamSource): RunStream {
+  let begun: Promise<void> | null = null;
+  let outcome: Promise<RunResult> | null = null;
+  let taken = false;
+  const begin = () => (begun ??= source.start());
+  const result = () => {
+    outcome ??= awaitResult();
+    // Whoever asks for the result hears of a refusal; that nobody asks must not end the process.
+    outcome.catch(() => {});
+    return outcome;
+  };
+  async function awaitResult(): Promise<RunResult> {
+    await begin();
+    for await (const events of source.follow(new AbortController().signal)) {
+      const last = events.at(-1);
+      if (last?.type === 'run-result') return new RunResult(last.data);
+    }
+    throw new StorageError('The log of the run ended before the run did.');
+  }
+  const cancel = async (reason?: string) => {
+    const ended = result();
+    await begin();
+    await source.cancel(reason);
+    return ended;
+  };
+
+  async function* iterate(owns: boolean): AsyncGenerator<RunEvent> {
+    const ended = result();
+    await begin();
+    const left = new AbortController();
+    let complete = false;
+    try {
+      for await (const batch of source.follow(left.signal)) yield* batch;
+      complete = true;
+      await ended;
+    } finally {
+      left.abort();
+      if (owns && !complete) await Promise.race([cancel().catch(() => {}), quiet()]);
+    }
+  }
+
+  const stream: RunStream = {
+    runId: source.runId,
+    sessionId: source.sessionId,
+    owns: source.owns,
+    result,
+    cancel,
+    text: (options) => textOf(stream, options),
+    [Symbol.asyncIterator]() {
+      const owns = source.owns && !taken;
+      taken = true;
+      return iterate(owns);
+    },
+    async [Symbol.asyncDispose]() {
+      if (source.owns && begun !== null) await cancel().catch(() => {}); // A run that was refused needs no cancel.
+    },
+  };
+  return stream;
+}
+
+function quiet(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, quietWithinMs).unref());
+}

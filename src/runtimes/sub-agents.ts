@@ -1,0 +1,121 @@
+// Sub-agents: a tool `delegate_<name>` that works through a run of its own (E-905).
+//
+// A1. The child's id comes from the call's key: a call that is dispatched again finds the run it began.
+// A2. What the child waits for, the parent waits for: its requests stand in the parent's log with the path to them, and
+//     what is said of them there is passed on when the call is run again (E-612).
+// A3. A child may do no more than its parent, and chains are at most three deep.
+
+import { createHash } from 'node:crypto';
+import { approvalIds, runIds, type RunId } from '../core/ids.ts';
+import { hashText } from '../core/text.ts';
+import { isJsonObject } from '../core/json.ts';
+import { RunResult } from '../core/run-result.ts';
+import type { ApprovalDecided, ParentRun, PendingTool, RunPermissions } from '../core/run-event.ts';
+import type { AssembledAgent } from './assembled-agent.ts';
+import type { PendingEntry, RunState } from '../core/run-state.ts';
+import type { Tool, ToolContext, ToolOutput } from '../engine/tool.ts';
+
+export interface SubAgent {
+  /** What the tool is called after: `delegate_<name>`. */
+  readonly name: string;
+  /** For the model: what it can be asked for. */
+  readonly description: string;
+  readonly agent: AssembledAgent;
+}
+
+export interface ChildRun {
+  readonly child: SubAgent;
+  readonly runId: RunId;
+  readonly task: string;
+  readonly parent: ParentRun;
+  readonly permissions: RunPermissions;
+  /** What was said in the parent of what the child waits for: its approval id, and the words. */
+  readonly decisions: readonly { readonly executionKey: string; readonly decided: ApprovalDecided }[];
+  readonly context: ToolContext;
+}
+
+/** How a runtime drives a child: starts it or finds it, passes decisions on, and gives the result of its leg. */
+export type RunChild = (child: ChildRun) => Promise<RunResult>;
+
+const deepest = 3;
+
+export function createDelegateTools(
+  subagents: readonly SubAgent[],
+  { current, runChild }: { current(): RunState; readonly runChild: RunChild },
+): readonly Tool[] {
+  if ((current().parent?.depth ?? 0) >= deepest) return [];
+  return subagents.map((child) => ({
+    name: `delegate_${child.name}`,
+    description: `Hands a task to the agent '${child.name}' and waits for its answer. ${child.description}`,
+    inputSchema: {
+      type: 'object',
+      properties: { task: { type: 'string', minLength: 1, description: 'Everything the agent needs to know.' } },
+      required: ['task'],
+      additionalProperties: false,
+    },
+    replay: 'idempotent',
+    concurrent: false,
+    timeoutSeconds: null,
+    childRunId: childRunIdOf,
+    async run(input, context) {
+      const state = current();
+      const runId = childRunIdOf(context.executionKey);
+      const task = isJsonObject(input) ? String(input['task']) : '';
+      const { executionKey } = context;
+      const parent: ParentRun = { runId: state.runId, executionKey, depth: (state.parent?.depth ?? 0) + 1 };
+      const permissions = tighter(child.agent.runConfig('').permissions, state.config?.permissions);
+      const decisions = state.pending.flatMap(decisionsOf);
+      const result = await runChild({ child, runId, task, parent, permissions, decisions, context });
+      return toOutput(result, { child, state });
+    },
+  }));
+}
+
+function childRunIdOf(executionKey: string): RunId {
+  return runIds.make(createHash('sha256').update(executionKey).digest('hex').slice(0, 32));
+}
+
+function decisionsOf({ executionKey, agentPath, decided }: PendingEntry): ChildRun['decisions'] {
+  return agentPath === undefined || decided === null ? [] : [{ executionKey, decided }];
+}
+
+function toOutput(result: RunResult, o: { readonly child: SubAgent; readonly state: RunState }): ToolOutput {
+  if (result.needsInput) return { content: '', waitsFor: result.pending.map((pending) => inParent(pending, o)) };
+  const { usage, usageIncomplete, output, unstopped } = result;
+  const shared = { usage: usageIncomplete && usage === null ? null : usage, unstopped };
+  if (result.ok) return { ...shared, content: output };
+  const why = result.error?.message ?? `it ended with '${result.stopReason ?? result.status}'`;
+  const text = output === '' ? (result.partialOutput ?? '') : output;
+  return { ...shared, isError: true, content: `The agent gave no whole answer: ${why}\n\n${text}`.trim() };
+}
+
+/** The child's request as the parent's own, under an id of its own. */
+function inParent(pending: PendingTool, { child, state }: { readonly child: SubAgent; readonly state: RunState }): PendingTool {
+  const approvalId = approvalIds.make(`${state.runId.slice(5)}${hashText(pending.approvalId)}`);
+  return { ...pending, approvalId, agentPath: [child.name, ...(pending.agentPath ?? [])] };
+}
+
+const modes = ['allow-all', 'allow-edits', 'allow-reads'] as const;
+const levels = ['allow', 'ask', 'deny'] as const;
+
+/** The child's permissions, nowhere wider than the parent's. */
+function tighter(own: RunPermissions | undefined, parent: RunPermissions | undefined): RunPermissions {
+  const none: RunPermissions = {
+    mode: 'allow-all',
+    tools: {},
+    onUnknown: 'tell-model',
+    questions: false,
+    expiresAfterSeconds: null,
+    onExpiry: 'deny',
+  };
+  const [child, above] = [own ?? none, parent ?? none];
+  const names = new Set([...Object.keys(child.tools), ...Object.keys(above.tools)]);
+  const tools = Object.fromEntries(
+    [...names].map((name) => {
+      const ranks = [child.tools[name], above.tools[name]].map((level) => levels.indexOf(level ?? 'allow'));
+      return [name, levels[Math.max(...ranks)] ?? 'deny'];
+    }),
+  );
+  const mode = modes[Math.max(modes.indexOf(child.mode), modes.indexOf(above.mode))] ?? 'allow-reads';
+  return { ...child, mode, tools };
+}

@@ -1,0 +1,49 @@
+import type { ResetReason, RunEvent } from '../core/run-event.ts';
+import type { RunStream } from './run-stream.ts';
+
+export interface TextReset {
+  readonly step: number;
+  readonly attempt: number;
+  readonly reason: ResetReason;
+  /** Whether anything of the attempt was shown. */
+  readonly shown: boolean;
+  /** The text that stays valid: that of all accepted turns so far. A display shows it and goes on (E-038). */
+  readonly kept: string;
+}
+
+export interface TextOptions {
+  /** A model call is tried again: what it showed is void. Without it the answer starts over in the stream. */
+  onReset?(reset: TextReset): void;
+}
+
+export interface TextStream extends AsyncIterable<string>, AsyncDisposable {}
+
+/**
+ * The answer's text as it comes: the data of all `text-delta`, without separators; no thinking, no tool input, no notices
+ * (E-037). Leaving it leaves the stream behind it.
+ * @throws RunError  At the end, where the run has no whole answer (E-039).
+ */
+export function textOf(stream: RunStream, options: TextOptions = {}): TextStream {
+  return {
+    [Symbol.asyncIterator]: () => iterateText(stream, options),
+    [Symbol.asyncDispose]: () => stream[Symbol.asyncDispose](),
+  };
+}
+
+async function* iterateText(stream: RunStream, { onReset }: TextOptions): AsyncGenerator<string> {
+  let kept = '';
+  for await (const event of stream) {
+    if (isOfSubAgent(event)) continue;
+    if (event.type === 'text-delta') yield event.data;
+    else if (event.type === 'text-complete') kept += event.data;
+    else if (event.type === 'attempt-reset') {
+      const { step, attempt, reason, shown } = event.data;
+      onReset?.({ step, attempt, reason, shown, kept });
+    }
+  }
+  (await stream.result()).raiseForStatus();
+}
+
+function isOfSubAgent({ agentPath }: RunEvent): boolean {
+  return agentPath !== undefined && agentPath.length > 0;
+}

@@ -1,0 +1,117 @@
+// Approvals as an index of what the logs say of them: the request and the decision are kept as the rows of their events.
+
+import { StorageError } from '../../core/errors.ts';
+import { approvalIds, type ApprovalId } from '../../core/ids.ts';
+import { decidedBy } from '../../core/closing.ts';
+import type { RunEvent } from '../../core/run-event.ts';
+import { statusAfter } from '../../core/run-state.ts';
+import { decodeEvents, encodeEvents } from '../event-codec.ts';
+import { stampEvent } from '../event-shape.ts';
+import type { ApprovalFilter, ApprovalRecord, Store, UnnumberedEvent } from '../store.ts';
+import { id, nullable, text } from './columns.ts';
+import type { Reads, Row, Transaction } from './database.ts';
+import { harnessId, readable, runId, sessionId } from './records.ts';
+
+type Request = Extract<UnnumberedEvent, { type: 'approval-required' | 'recovery-required' }>;
+type Decision = Extract<UnnumberedEvent, { type: 'approval-decided' }>;
+
+const selectApprovals = `
+  SELECT approvals.*, run_id, session_id, harness_id FROM approvals JOIN runs USING (run_no)`;
+const approvalId = id(approvalIds);
+
+export function approvalMethods(db: Reads): Pick<Store, 'approval' | 'approvals' | 'dueApprovals'> {
+  return {
+    approval: async (wanted) => findApproval(db, wanted),
+    approvals: async (filter) => listApprovals(db, filter),
+    async dueApprovals(nowMs) {
+      const sql = `${selectApprovals} WHERE decided IS NULL AND expires_at < ? ORDER BY expires_at, approval_no`;
+      return readable(db.all(sql, nowMs), approvalRecord);
+    },
+  };
+}
+
+export function findApproval(db: Reads, wanted: ApprovalId): ApprovalRecord | null {
+  const row = db.get(`${selectApprovals} WHERE approval_id = ?`, wanted);
+  return row === undefined ? null : approvalRecord(row);
+}
+
+function listApprovals(db: Reads, filter: ApprovalFilter): readonly ApprovalRecord[] {
+  const { principal, runId: run, sessionId: session, kind, status, after, limit } = filter;
+  const conditions = ['approvals.principal = ?'];
+  const values: string[] = [principal];
+  const add = (condition: string, value: string | undefined) => {
+    if (value === undefined) return;
+    conditions.push(condition);
+    values.push(value);
+  };
+  const asked = 'approval_no IN (SELECT approval_no FROM approval_logs JOIN runs USING (run_no)';
+  add(`${asked} WHERE run_id = ?)`, run);
+  add(`${asked} WHERE session_id = ?)`, session);
+  add('kind = ?', kind);
+  if (status === 'open') conditions.push('decided IS NULL');
+  else if (status !== 'all') add('approvals.status = ?', status);
+  add('approval_no < (SELECT approval_no FROM approvals WHERE approval_id = ?)', after);
+  const sql = `${selectApprovals} WHERE ${conditions.join(' AND ')} ORDER BY approval_no DESC LIMIT ?`;
+  return readable(db.all(sql, ...values, limit), approvalRecord);
+}
+
+function approvalRecord(row: Row): ApprovalRecord {
+  const asked = eventIn(row, 'asked');
+  const decided = nullable(row, 'decided', eventIn);
+  const isRequest = asked.type === 'approval-required' || asked.type === 'recovery-required';
+  if (!isRequest || (decided !== null && decided.type !== 'approval-decided')) throw damaged(row);
+  return {
+    approvalId: approvalId(row, 'approval_id'),
+    runId: asked.runId,
+    sessionId: asked.sessionId,
+    harnessId: harnessId(row, 'harness_id'),
+    principal: text(row, 'principal'),
+    pending: { ...asked.data, status: decided === null ? asked.data.status : statusAfter(decided.data) },
+    decided: decided === null ? null : { ...decided.data, atMs: decided.at },
+  };
+}
+
+function eventIn(row: Row, name: string): RunEvent {
+  const place = { runId: runId(row, 'run_id'), sessionId: sessionId(row, 'session_id'), firstSeq: 1, lastSeq: 1 };
+  try {
+    for (const event of decodeEvents({ ...place, body: text(row, name) })) return event;
+  } catch (cause) {
+    throw damaged(row, cause);
+  }
+  throw damaged(row);
+}
+
+function damaged(row: Row, cause?: unknown): StorageError {
+  return new StorageError(`The approval ${text(row, 'approval_id')} is damaged.`, { cause });
+}
+
+// A sub-agent's request stands in its own log, where it is decided, and again in those of the runs that wait for it; these
+// know whose it is.
+const insertApproval = `
+  INSERT INTO approvals (approval_id, run_no, principal, kind, status, expires_at, asked)
+  SELECT ?, run_no, principal, ?, ?, ?, ? FROM runs WHERE run_no = ?
+  ON CONFLICT (approval_id) DO UPDATE SET asked = excluded.asked WHERE principal = excluded.principal`;
+const insertLog = 'INSERT OR IGNORE INTO approval_logs SELECT ?, approval_no FROM approvals WHERE approval_id = ?';
+
+export function openApproval(tx: Transaction, runNo: number, event: Request): void {
+  const { approvalId: key, kind, status, expiresAtMs } = event.data;
+  tx.run(insertApproval, key, kind, status, expiresAtMs, encodeEvents([event]), runNo);
+  tx.run(insertLog, runNo, key);
+}
+
+/** Only the first decision counts (E-602). */
+export function closeApproval(tx: Transaction, event: Decision): void {
+  const sql = 'UPDATE approvals SET status = ?, decided = ? WHERE approval_id = ? AND decided IS NULL';
+  tx.run(sql, statusAfter(event.data), encodeEvents([event]), event.data.approvalId);
+}
+
+/** What a run that ends has left open, its log having forgotten to say so: nobody can decide it any more. */
+export function cancelApprovals(tx: Transaction, runNo: number, atMs: number): void {
+  const own = 'approval_no IN (SELECT approval_no FROM approval_logs WHERE run_no = ?1) AND approvals.run_no = ?1';
+  const open = tx.all(`${selectApprovals} WHERE ${own} AND decided IS NULL`, runNo);
+  for (const { pending, runId: run, sessionId: session } of readable(open, approvalRecord)) {
+    const draft = decidedBy('engine', pending, { decision: 'cancelled' });
+    const event = stampEvent(draft, { runId: run, sessionId: session, at: atMs, leg: 0 });
+    if (event.type === 'approval-decided') closeApproval(tx, event);
+  }
+}

@@ -1,0 +1,72 @@
+// Follow-ups that wait for their session (E-664). An entry stays, started, until its run's stream is no longer kept: so long
+// its id answers for it (UR-33).
+
+import type { SessionId } from '../../core/ids.ts';
+import type { EnqueueResult, QueuedTask, Store } from '../store.ts';
+import { flag, jsonObject, nullable, text } from './columns.ts';
+import { write, type Database, type Reads, type Row } from './database.ts';
+import { readable, runId, sessionId } from './records.ts';
+
+type QueueMethods = Pick<Store, 'enqueue' | 'queue' | 'unqueue' | 'holdQueue' | 'startableTasks'>;
+
+export function queueMethods(db: Database): QueueMethods {
+  return {
+    enqueue: async (task, most) => enqueue(db, task, most),
+    queue: async (session) => readQueue(db, session),
+    async unqueue(session, messageId) {
+      const sql = 'DELETE FROM queued_tasks WHERE session_id = ? AND message_id = ? AND run_id IS NULL';
+      return write(db, sql, session, messageId) === 1;
+    },
+    async holdQueue(session, held) {
+      write(db, 'UPDATE sessions SET queue_held = ? WHERE session_id = ?', held ? 1 : 0, session);
+    },
+    startableTasks: async () => readable(db.all(selectStartable), queuedTask),
+  };
+}
+
+function queuedTask(row: Row): QueuedTask {
+  const started = nullable(row, 'run_id', runId);
+  return {
+    messageId: text(row, 'message_id'),
+    sessionId: sessionId(row, 'session_id'),
+    principal: text(row, 'principal'),
+    body: jsonObject(row, 'body'),
+    bodyHash: text(row, 'body_hash'),
+    status: started === null ? 'queued' : 'started',
+    runId: started,
+  };
+}
+
+/** Entries of a session that have not ended, in order. */
+const selectOpen = `
+  SELECT queued_tasks.* FROM queued_tasks LEFT JOIN runs USING (run_id)
+  WHERE queued_tasks.session_id = ? AND (queued_tasks.run_id IS NULL OR status = 'running') ORDER BY entry_no`;
+const insertEntry =
+  'INSERT INTO queued_tasks (session_id, message_id, principal, body, body_hash) VALUES (?, ?, ?, ?, ?)';
+
+function enqueue(
+  db: Database,
+  { sessionId: session, messageId, principal, body, bodyHash }: Omit<QueuedTask, 'status' | 'runId'>,
+  most: number,
+): EnqueueResult {
+  return db.transaction('durable', (tx) => {
+    const known = tx.get('SELECT * FROM queued_tasks WHERE session_id = ? AND message_id = ?', session, messageId);
+    if (known !== undefined) return { outcome: 'known', task: queuedTask(known) };
+    const open = tx.all(selectOpen, session);
+    if (open.length >= most) return { outcome: 'full' };
+    tx.run(insertEntry, session, messageId, principal, JSON.stringify(body), bodyHash);
+    return { outcome: 'queued', position: open.filter((row) => row['run_id'] === null).length + 1 };
+  });
+}
+
+function readQueue(db: Reads, session: SessionId): { tasks: readonly QueuedTask[]; held: boolean } {
+  const row = db.get('SELECT queue_held FROM sessions WHERE session_id = ?', session);
+  const held = row !== undefined && flag(row, 'queue_held');
+  return { tasks: readable(db.all(selectOpen, session), queuedTask), held };
+}
+
+const selectStartable = `
+  SELECT queued_tasks.* FROM queued_tasks JOIN sessions USING (session_id)
+  WHERE entry_no IN (SELECT min(entry_no) FROM queued_tasks WHERE run_id IS NULL GROUP BY session_id)
+    AND running_run_id IS NULL AND queue_held = 0 AND expired_at IS NULL
+  ORDER BY entry_no`;

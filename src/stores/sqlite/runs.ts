@@ -1,0 +1,85 @@
+import type { RunId } from '../../core/ids.ts';
+import type { RunPhase, RunRecord, Store } from '../store.ts';
+import { tipOf } from './admit.ts';
+import { integer } from './columns.ts';
+import { write, type Database, type Reads } from './database.ts';
+import { readable, runId, runRecord, selectRun, selectUnfinished, unfinishedRun } from './records.ts';
+import { openStretch } from './stretches.ts';
+
+type RunMethods = Pick<
+  Store,
+  | 'run'
+  | 'unfinishedRuns'
+  | 'tip'
+  | 'runIdsOfSession'
+  | 'requestCancel'
+  | 'requestPause'
+  | 'takeOver'
+  | 'release'
+  | 'deleteResponse'
+  | 'countTakeover'
+>;
+
+export function runMethods(db: Database): RunMethods {
+  return {
+    run: async (id) => findRun(db, id),
+    unfinishedRuns: async () => readable(db.all(selectUnfinished), unfinishedRun),
+    tip: async (session) => tipOf(db, session),
+    async runIdsOfSession(session) {
+      const rows = db.all('SELECT run_id, turn FROM runs WHERE session_id = ? ORDER BY turn', session);
+      return rows.map((row) => ({ runId: runId(row, 'run_id'), turn: integer(row, 'turn') }));
+    },
+    async requestCancel(id) {
+      write(db, `UPDATE runs SET control = 'cancel' WHERE run_id = ? AND status = 'running'`, id);
+      return findRun(db, id);
+    },
+    async requestPause(id) {
+      const running = `status = 'running' AND control = 'none'`;
+      write(db, `UPDATE runs SET control = 'pause' WHERE run_id = ? AND ${running}`, id);
+      return findRun(db, id);
+    },
+    async takeOver(id, owner, from) {
+      return takeOver(db, id, { owner, from: from ?? null }) ? findRun(db, id) : null;
+    },
+    async release(id, owner) {
+      write(db, 'UPDATE runs SET owner = NULL WHERE run_id = ? AND owner = ?', id, owner);
+    },
+    async deleteResponse(id) {
+      write(db, 'UPDATE runs SET deleted = 1, response = NULL WHERE run_id = ?', id);
+    },
+    countTakeover: async (id, at) => countTakeover(db, id, at),
+  };
+}
+
+function findRun(db: Reads, id: RunId): RunRecord | null {
+  const row = db.get(`${selectRun} WHERE run_id = ?`, id);
+  return row === undefined ? null : runRecord(row);
+}
+
+const setOwner = `
+  UPDATE runs SET owner = ?, phase = 'active', control = iif(control = 'pause', 'none', control)
+  WHERE run_id = ? AND status = 'running' AND phase = coalesce(?, phase) RETURNING run_no`;
+
+function takeOver(
+  db: Database,
+  id: RunId,
+  { owner, from }: { readonly owner: string; readonly from: RunPhase | null },
+): boolean {
+  return db.transaction('durable', (tx) => {
+    const [row] = tx.returning(setOwner, owner, id, from);
+    if (row === undefined) return false;
+    const runNo = integer(row, 'run_no');
+    tx.run('UPDATE heads SET generation = generation + 1, open = 1 WHERE run_no = ?', runNo);
+    openStretch(tx, runNo);
+    return true;
+  });
+}
+
+function countTakeover(db: Database, id: RunId, { nowMs, sinceMs }: { nowMs: number; sinceMs: number }): number {
+  return db.transaction('durable', (tx) => {
+    tx.run('INSERT INTO takeovers (run_no, at) SELECT run_no, ? FROM runs WHERE run_id = ?', nowMs, id);
+    const sql = 'SELECT count(*) AS count FROM takeovers JOIN runs USING (run_no) WHERE run_id = ? AND at >= ?';
+    const row = tx.get(sql, id, sinceMs);
+    return row === undefined ? 0 : integer(row, 'count');
+  });
+}

@@ -1,0 +1,51 @@
+import { acceptTask, type TaskBody } from './accept-task.ts';
+import { RequestError } from '../core/errors.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { QueuedTask } from '../stores/store.ts';
+import type { RunId, SessionId } from '../core/ids.ts';
+import type { Services } from './services.ts';
+
+export interface StartedTask {
+  readonly messageId: string;
+  readonly runId: RunId;
+}
+
+/**
+ * Starts the oldest waiting entry of each session that is free and not held, or of one session. An entry that can never
+ * start so holds its queue, until a person changes what it needs or takes it back.
+ */
+export async function startQueued(services: Services, only?: SessionId): Promise<readonly StartedTask[]> {
+  const started: StartedTask[] = [];
+  for (const task of await services.store.startableTasks()) {
+    if (only !== undefined && task.sessionId !== only) continue;
+    const runId = await start(services, task);
+    if (runId !== null) started.push({ messageId: task.messageId, runId });
+  }
+  return started;
+}
+
+async function start(services: Services, task: QueuedTask): Promise<RunId | null> {
+  const { principal, sessionId, messageId, body } = task;
+  const queued = { sessionId, messageId };
+  try {
+    const request = { principal, body: taskBodyOf(body), idempotency: null, queued };
+    return (await acceptTask(services, request)).runId;
+  } catch (cause) {
+    if (overtaken(cause)) return null;
+    if (!(cause instanceof RequestError)) throw cause;
+    services.logger.warn('A queued task cannot start; its queue is held.', { ...queued, code: cause.code });
+    await services.store.holdQueue(sessionId, true);
+    return null;
+  }
+}
+
+/** Another task came first, or the entry was started or taken back in this moment: the next scan looks again. */
+function overtaken(cause: unknown): boolean {
+  return cause instanceof RequestError && (cause.status === 409 || cause.code === 'reins_message_not_found');
+}
+
+/** A stored body is the `TaskBody` it was made from, as JSON; what that did not know yet is absent. */
+function taskBodyOf(stored: JsonObject): TaskBody {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return stored as unknown as TaskBody;
+}

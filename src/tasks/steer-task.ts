@@ -1,0 +1,49 @@
+import { CapabilityUnsupportedError, IdempotencyConflictError, RuntimeStateError, TaskEndedError } from '../core/errors.ts';
+import { factPosition } from './fact-position.ts';
+import { findRun } from './find-in-scope.ts';
+import type { RunId } from '../core/ids.ts';
+import type { RunRecord } from '../stores/store.ts';
+import type { Services } from './services.ts';
+import type { UserPart } from '../core/run-event.ts';
+
+export interface SteeringMessage {
+  readonly content: readonly UserPart[];
+  /** The caller's own, for repeating; null = one is made. */
+  readonly messageId: string | null;
+}
+
+/**
+ * A message to a task at work: in its log at once, read at the next step, also after a wait (E-660, E-665). The log decides
+ * between the message and the end: it is in, or it is refused (E-661).
+ * @throws RequestError  404; 409 `reins_task_ended`, `reins_idempotency_conflict`; 422 where the harness takes none.
+ */
+export async function steerTask(
+  services: Services,
+  principal: string,
+  { responseId, message }: { readonly responseId: string; readonly message: SteeringMessage },
+): Promise<{ readonly messageId: string; readonly runId: RunId }> {
+  const run = await findRun(services, principal, responseId);
+  await requireSteering(services, run);
+  const { runId } = run;
+  const messageId = message.messageId ?? `msg_${services.random.token()}`;
+  const data = { messageId, content: message.content, mode: 'steer' } as const;
+  const event = { ...(await factPosition(services, run)), type: 'user-message', data } as const;
+  const stored = await services.log.appendFact({ event });
+  switch (stored.outcome) {
+    case 'stored':
+    case 'known':
+      return { messageId, runId };
+    case 'conflict':
+      throw new IdempotencyConflictError('message_id');
+    case 'ended':
+      throw new TaskEndedError();
+    case 'decided':
+      throw new RuntimeStateError('A message cannot be decided.');
+  }
+}
+
+async function requireSteering({ harnesses, store }: Services, run: RunRecord): Promise<void> {
+  const harness = await store.harness(run.harnessId);
+  const status = await harnesses.adapter(harness?.base ?? '')?.probe();
+  if (status?.capabilities.steer === 'none') throw new CapabilityUnsupportedError('takes no messages while it works');
+}
