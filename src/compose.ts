@@ -10,9 +10,10 @@ import { createRunLog } from './stores/run-log.ts';
 import type { Catalogue, ProviderListing } from './engine/models/catalogue.ts';
 import { createWorkspaces, fixedWorkspace, type Workspaces } from './files/workspaces.ts';
 import { defaultPolicies } from './engine/policies.ts';
+import { ensureHarness } from './tasks/ensure-harness.ts';
 import { expireTasks } from './tasks/expire-tasks.ts';
 import { fileTools } from './engine/tools/file-tools.ts';
-import { harnessIds, type HarnessId } from './core/ids.ts';
+import type { HarnessId } from './core/ids.ts';
 import { createBashTool } from './engine/tools/bash.ts';
 import { createFetchUrl } from './engine/tools/fetch-url.ts';
 import { createMemoryContent } from './runtimes/memory-content.ts';
@@ -70,7 +71,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const workspaces = createWorkspaces({ dataDir, ...(template === null ? {} : { template }) });
   const services = createServices({ config, store, workspaces, logger, clock, catalogue, adapters });
   stack.defer(() => services.log.close());
-  for (const base of services.harnesses.bases) await ensureHarness(services, base);
+  for (const base of services.harnesses.bases) await ensureHarness(services, owner, base);
   const operatorKey = apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record;
   const http = createHttpServer({
     services,
@@ -139,7 +140,7 @@ export function composeLocal(config: Config, { cwd, base, logger = silentLogger 
   requireAdapter(services.harnesses, chosen);
   return {
     services,
-    harness: () => ensureHarness(services, chosen),
+    harness: () => ensureHarness(services, owner, chosen),
     async [Symbol.asyncDispose]() {
       await services.runs.drain('cancel');
       await services.log.close();
@@ -259,6 +260,8 @@ function createServices(o: {
       timeoutSeconds: limits.timeoutSeconds,
       maxTimeoutSeconds: limits.maxTimeoutSeconds,
       systemPrompt: agent.systemPrompt,
+      planning: agent.planning,
+      approvalSeconds: config.approvals.expiresAfterSeconds,
       streamRetentionSeconds: retention.streamSeconds,
       sessionRetentionSeconds: retention.sessionSeconds,
     },
@@ -269,28 +272,6 @@ function requireAdapter(harnesses: HarnessRegistry, base: string): HarnessAdapte
   const adapter = harnesses.adapter(base);
   if (adapter !== undefined) return adapter;
   throw new ConfigurationError(`There is no harness '${base}'; there is: ${harnesses.bases.join(', ')}.`);
-}
-
-/** The owner has a harness of each base; the preferred base's is the default one (UD-34). */
-async function ensureHarness({ store, clock, random, harnesses }: Services, base: string): Promise<HarnessId> {
-  const existing = (await store.harnesses(owner)).find((record) => record.base === base);
-  if (existing !== undefined) return existing.harnessId;
-  const adapter = requireAdapter(harnesses, base);
-  const harnessId = harnessIds.make(random.token());
-  await store.putHarness({
-    harnessId,
-    principal: owner,
-    name: adapter.label,
-    base,
-    defaultModel: null,
-    systemPrompt: null,
-    disabledTools: [],
-    maxStep: null,
-    timeoutSeconds: null,
-    createdAtMs: clock.now(),
-    deleted: false,
-  });
-  return harnessId;
 }
 
 /** The first start without a key of the operator's makes one (UD-70); later starts know only its hash. */

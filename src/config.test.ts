@@ -87,7 +87,7 @@ describe('C2: a wrong source stops the start and says where', () => {
 
   test('an unknown key is refused by name, whatever it is called', () => {
     const known = load();
-    const groups = fc.constantFrom('', 'server', 'models', 'agent', 'harnesses', 'limits', 'retention', 'demo');
+    const groups = fc.constantFrom('', 'server', 'models', 'agent', 'harnesses', 'approvals', 'limits', 'retention', 'demo');
     fc.assert(
       fc.property(
         groups,

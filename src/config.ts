@@ -63,6 +63,10 @@ const groups = {
     fetchHosts: z.array(text).default([]),
   }),
   harnesses: z.strictObject({ preferred: text.default('native') }),
+  approvals: z.strictObject({
+    /** How long a task waits for a person, where its harness does not say. */
+    expiresAfterSeconds: count.default(604_800),
+  }),
   limits: z.strictObject({
     /** Largest JSON body (UD-63). */
     maxBodyBytes: count.default(32 * 1024 * 1024),
@@ -85,6 +89,7 @@ const settings = z.strictObject({
   models: groups.models.prefault({}),
   agent: groups.agent.prefault({}),
   harnesses: groups.harnesses.prefault({}),
+  approvals: groups.approvals.prefault({}),
   limits: groups.limits.prefault({}),
   retention: groups.retention.prefault({}),
   demo: groups.demo.prefault({}),

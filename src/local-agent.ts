@@ -59,7 +59,11 @@ export async function openLocalAgent(options: LocalAgentOptions): Promise<LocalA
 }
 
 /** A run that waits for a person has nobody to wait for here: it shows its park as its end. */
-async function* toEnd({ log }: Services, runId: RunStream['runId'], signal: AbortSignal): AsyncGenerator<readonly RunEvent[]> {
+async function* toEnd(
+  { log }: Services,
+  runId: RunStream['runId'],
+  signal: AbortSignal,
+): AsyncGenerator<readonly RunEvent[]> {
   for await (const batch of log.follow(runId, { after: 0, signal })) {
     yield batch;
     if (batch.at(-1)?.type === 'run-result') return;

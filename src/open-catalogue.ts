@@ -20,4 +20,3 @@ function catalogueEntry(entry: Config['models']['catalogue'][number]): Catalogue
   const { id, label = id, providers, contextTokens = null, maxOutputTokens = null } = entry;
   return { id, label, names: providers, contextTokens, maxOutputTokens, accepts: ['text/*'] };
 }
-

@@ -76,7 +76,9 @@ function uncertainCalls(state: RunState, nowMs: number): readonly PendingTool[] 
   return (state.open?.calls ?? []).flatMap(({ call, progress }): PendingTool[] => {
     if (progress.at !== 'dispatched' || progress.replay !== 'manual') return [];
     const request = { kind: 'recovery', input: progress.input, argsDigest: '', name: call.name } as const;
-    return [pendingTool(state, { ...request, callId: call.id, replay: 'manual', nowMs, attempt: progress.toolAttempt })];
+    return [
+      pendingTool(state, { ...request, callId: call.id, replay: 'manual', nowMs, attempt: progress.toolAttempt }),
+    ];
   });
 }
 

@@ -26,6 +26,18 @@ export class RuntimeStateError extends ReinsError {}
 /** A harness broke its contract: an event that is not its to write, an end that is none (P-071). */
 export class AdapterProtocolError extends ReinsError {}
 
+/** A cursor that is malformed, of another run, or ahead of its log (E-054). */
+export class CursorError extends ReinsError {}
+
+/** A recovery was asked for a call that no run knows (E-543). */
+export class UnknownExecutionKey extends ReinsError {
+  readonly executionKey: string;
+  constructor(executionKey: string) {
+    super('No call of that key waits for a word on its outcome.');
+    this.executionKey = executionKey;
+  }
+}
+
 /** The store could not read or write. */
 export class StorageError extends ReinsError {
   override get retryable(): boolean {

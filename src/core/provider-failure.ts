@@ -115,7 +115,9 @@ function untilDate(
 }
 
 function retryDelay(details: JsonValue | undefined): number | null {
-  const delays = (Array.isArray(details) ? details : []).map((each) => (isJsonObject(each) ? each['retryDelay'] : null));
+  const delays = (Array.isArray(details) ? details : []).map((each) =>
+    isJsonObject(each) ? each['retryDelay'] : null,
+  );
   const text = delays.find((delay) => typeof delay === 'string');
   return asCount(/^(.*)s$/.exec(text ?? '')?.[1]);
 }

@@ -134,6 +134,16 @@ export interface RunPermissions {
   readonly onExpiry: 'deny' | 'cancel-run';
 }
 
+/** An agent that may do everything, and asks nobody (UR-02). */
+export const allowAll: RunPermissions = {
+  mode: 'allow-all',
+  tools: {},
+  onUnknown: 'tell-model',
+  questions: false,
+  expiresAfterSeconds: null,
+  onExpiry: 'deny',
+};
+
 /** The agent that a run belongs to; a run goes on only with the same name, version and digest (E-053). */
 export interface AgentRef {
   readonly name: string;

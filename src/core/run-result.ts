@@ -24,8 +24,12 @@ export class RunResult implements RunResultData {
   declare readonly startedAtMs: number;
   declare readonly endedAtMs: number;
 
-  constructor(data: RunResultData) {
+  /** Behind its last event, of a run whose log lasts; for `events({ after })`. */
+  readonly cursor: string | null;
+
+  constructor(data: RunResultData, cursor: string | null = null) {
     Object.assign(this, data);
+    this.cursor = cursor;
   }
 
   get #verdict(): Verdict {

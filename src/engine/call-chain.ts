@@ -88,11 +88,15 @@ export async function* callChain(call: ChainCall): Effects<ModelOutcome> {
       health.succeed(member.ref);
       // A fallback that does not say its name is known by the one it was called by (E-133).
       const served = outcome.reply.served ?? (member === primary ? null : member.ref);
-      return { type: 'reply', reply: { ...outcome.reply, served, usage: addUsage(spentOn(failed), outcome.reply.usage) } };
+      return {
+        type: 'reply',
+        reply: { ...outcome.reply, served, usage: addUsage(spentOn(failed), outcome.reply.usage) },
+      };
     }
     const failure = { ...outcome.failure, retryAtOnce: false };
     const next = health.fail(member.ref, failure, { retry: policies.retry, attempt: call.attempt });
-    if (outcome.shown) return failedWith(call, [...failed, { ...failure, retryAtOnce: next && canGoOn(call, member, failure) }]);
+    if (outcome.shown)
+      return failedWith(call, [...failed, { ...failure, retryAtOnce: next && canGoOn(call, member, failure) }]);
     failed.push(failure);
     if (!next) break;
     call.logger.warn('A model of the chain failed.', { step: call.step, ...failure.error, cause: failure.detail });

@@ -80,7 +80,9 @@ function startReading(call: ModelCall): Reading {
     if (!same && shownBefore) return null;
     served = to;
     const reason = `The provider answered with '${reader.served}'.`;
-    return same ? null : { type: 'model-switched', data: { kind: 'reported', from: call.model, to, reason }, step, attempt };
+    return same
+      ? null
+      : { type: 'model-switched', data: { kind: 'reported', from: call.model, to, reason }, step, attempt };
   }
 
   return {

@@ -19,6 +19,10 @@ const usage: Usage = {
 interface StepSize {
   /** Tokens of each result. */
   readonly results: readonly number[];
+  /** Tokens of the reply that calls for them. */
+  readonly reply?: number;
+  /** The reply is not whole: the next one goes on with it. */
+  readonly paused?: boolean;
   /** Somebody speaks after it. */
   readonly spoken?: boolean;
   readonly inputTokens?: number;
@@ -35,8 +39,8 @@ function begin(limits: Partial<Limits> = {}): LogBuilder {
 }
 
 function work(log: LogBuilder, steps: readonly StepSize[]): LogBuilder {
-  for (const { results, spoken, inputTokens } of steps) {
-    const calls = results.map((tokens, index) => ({
+  for (const { results: sizes, reply = 2, paused = false, spoken, inputTokens } of steps) {
+    const calls = (paused ? [] : sizes).map((tokens, index) => ({
       kind: 'call' as const,
       id: `call_${index}`,
       pieces: ['{}'],
@@ -44,7 +48,11 @@ function work(log: LogBuilder, steps: readonly StepSize[]): LogBuilder {
       content: text(tokens),
     }));
     const counted = inputTokens === undefined ? {} : { usage: { ...usage, inputTokens } };
-    log.step({ blocks: [{ kind: 'text', pieces: ['Working.'] }, ...calls], ...counted });
+    log.step({
+      blocks: [{ kind: 'text', pieces: [text(reply)] }, ...calls],
+      ...counted,
+      ...(paused ? { finishReason: 'pause-turn' as const } : {}),
+    });
     if (spoken === true) speak(log, 'And this.');
   }
   return log;
@@ -280,6 +288,8 @@ describe('what stays (E-443)', () => {
   const size = fc.nat({ max: 6000 });
   const step: fc.Arbitrary<StepSize> = fc.record({
     results: fc.array(size, { maxLength: 3 }),
+    reply: size.map((tokens) => tokens + 1),
+    paused: fc.boolean(),
     spoken: fc.boolean(),
   });
   const steps = fc.array(step, { maxLength: 6 });
@@ -307,6 +317,7 @@ describe('what stays (E-443)', () => {
           for (const message of ofRun.slice(Math.max(newest, 0)))
             if (message.role !== 'tool') expect(view).toContain(message);
           expectNoSplit(view);
+          expectWholeReplies([...history, ...ofRun], view);
           if (change !== undefined) {
             expect(change.tokensAfter).toBeLessThan(change.tokensBefore);
             expect(estimateTokens(view)).toBeLessThan(estimateTokens(old));
@@ -326,4 +337,11 @@ function expectNoSplit(view: readonly Message[]): void {
     if (message.role === 'tool') expect(message.answers).toHaveLength(calls);
     else expect(calls).toBe(0);
   }
+}
+
+/** A reply in pieces is there with all of them or with none. */
+function expectWholeReplies(all: readonly Message[], view: readonly Message[]): void {
+  for (const [index, message] of all.entries())
+    if (message.role === 'assistant' && all[index + 1]?.role === 'assistant')
+      expect(view.includes(message)).toBe(view.some((other) => other === all[index + 1]));
 }

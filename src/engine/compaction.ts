@@ -208,5 +208,5 @@ function endOfOld(old: readonly PlacedMessage[]): number {
 function mayPart(before: PlacedMessage, after: PlacedMessage | undefined): boolean {
   if (after === undefined) return true;
   const pieces = before.message.role === 'assistant' && after.message.role === 'assistant';
-  return after.message.role !== 'tool' && !pieces && before.place < after.place;
+  return after.message.role !== 'tool' && !pieces;
 }

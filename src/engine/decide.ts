@@ -98,7 +98,11 @@ function nextStep(state: RunState, last: LastStep | null): Command {
   if (last === null || state.unread.length > 0) return step('reply', null);
   if (last.finishReason === 'pause-turn') return step('continuation', null);
   if (last.finishReason === 'max-tokens')
-    return last.calls > 0 ? step('reply', null) : last.text === '' ? step('reply', 'nudge') : step('continuation', 'continue');
+    return last.calls > 0
+      ? step('reply', null)
+      : last.text === ''
+        ? step('reply', 'nudge')
+        : step('continuation', 'continue');
   if (last.empty) return step('reply', 'nudge');
   return step('reply', last.calls === 0 ? 'todo-reminder' : null);
 }
@@ -113,7 +117,8 @@ function endingAfter(state: RunState, last: LastStep): Ending | null {
   const { truncations, pauses, empties } = state.recoveries;
   if (reason === 'max-tokens') return truncations < state.limits.maxTruncationRecoveries ? null : completed(reason);
   if (reason === 'pause-turn') return pauses < mostPauses ? null : exhausted('The model paused too often.');
-  if (last.empty) return empties < mostEmptyReplies ? null : exhausted('The model gave no answer, even when asked again.');
+  if (last.empty)
+    return empties < mostEmptyReplies ? null : exhausted('The model gave no answer, even when asked again.');
   return last.calls > 0 || mustRemind(state) ? null : completed(reason);
 }
 

@@ -129,7 +129,10 @@ const waitUnits = [
 ] as const;
 
 /** The failure's error with the time at which its server wants to be asked again (E-202). */
-export function nameTheWait({ error, retryAfterMs }: Pick<ModelFailure, 'error' | 'retryAfterMs'>, nowMs: number): ErrorInfo {
+export function nameTheWait(
+  { error, retryAfterMs }: Pick<ModelFailure, 'error' | 'retryAfterMs'>,
+  nowMs: number,
+): ErrorInfo {
   const ms = retryAfterMs ?? 0;
   const [unit, size] = waitUnits.find(([, each]) => ms >= 2 * each) ?? ['second', 1000];
   const until = `${new Date(nowMs + ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
@@ -170,7 +173,8 @@ function factsOf(error: unknown, { headers, body }: Answer): FailureFacts {
   const inner = isJsonObject(body['error']) ? body['error'] : body;
   const status =
     numberIn(fields, 'statusCode') ?? numberIn(fields, 'status') ?? numberIn(inner, 'code') ?? proxyStatus(error);
-  const providerType = textIn(inner, 'type') ?? textIn(inner, 'status') ?? textIn(inner, 'code') ?? textIn(fields, 'code');
+  const providerType =
+    textIn(inner, 'type') ?? textIn(inner, 'status') ?? textIn(inner, 'code') ?? textIn(fields, 'code');
   const providerCode = textIn(inner, 'code');
   const message = [textIn(inner, 'message'), textIn(fields, 'message')].filter(Boolean).join(' ');
   const shouldRetry = headers['x-should-retry'];

@@ -86,7 +86,10 @@ export function timeoutMsOf({ tool }: RunnableCall, policy: ToolPolicy): number 
 }
 
 /** The wait before a call is run once more; null: its failure stands (E-544). */
-export function toolRetryMs({ prepared, toolAttempt, outcome, output, transient }: Finished, policy: ToolPolicy): number | null {
+export function toolRetryMs(
+  { prepared, toolAttempt, outcome, output, transient }: Finished,
+  policy: ToolPolicy,
+): number | null {
   const { tool } = prepared;
   const retry: ToolRetry | null = tool.retry ?? policy.retry;
   if (retry === null || outcome !== 'error' || (tool.replay !== 'safe' && tool.replay !== 'idempotent')) return null;

@@ -106,7 +106,8 @@ function relay(reply: ModelReply, texts: ReplyTexts): ModelReply {
   const sealed = reply.parts.some(({ kind, _provider }) => kind === 'thinking' && _provider !== undefined);
   if (!thought && sealed) throw new ConfigurationError('A middleware changed reasoning that its provider has signed.');
   const ids = (calls: readonly ToolCall[]) => JSON.stringify(calls.map(({ id }) => id));
-  if (ids(texts.calls) !== ids(reply.calls)) throw new ConfigurationError('A middleware changed the ids of tool calls.');
+  if (ids(texts.calls) !== ids(reply.calls))
+    throw new ConfigurationError('A middleware changed the ids of tool calls.');
   const calls = texts.calls.map(({ id, name, arguments: json }) => ({ id, name, arguments: toWellFormed(json) }));
   let parts = joinParts(reply.parts, 'text', text.length);
   if (!thought) parts = joinParts(parts, 'thinking', thinking.length);

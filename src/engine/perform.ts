@@ -1,118 +1,17 @@
 // The effects behind the commands of the core. Each yields live facts while it works and, at the end, the committed ones
 // that the core makes of its outcome.
 
-import { acceptReply, reactToFailure, resetAttempt } from './react.ts';
 import { answerCall, closeRun, finishStep, parkRun } from '../core/closing.ts';
-import { askUserQuestions } from './tools/ask-user.ts';
-import { buildPrompt } from './build-prompt.ts';
-import { callChain } from './call-chain.ts';
-import { chainOf, type EngineParts } from './engine-parts.ts';
-import { compactContext, estimateTokens } from './compaction.ts';
-import { contextView } from './context-view.ts';
-import { createReadToolResult } from './tools/read-tool-result.ts';
-import { createTodoTools } from './tools/todos.ts';
-import { createToolbox, type Toolbox } from './prepare-call.ts';
-import { engineWords, refusalWords } from './engine-words.ts';
-import { outputTokensLeft } from './budgets.ts';
+import { openStep, performModelCall } from './model-step.ts';
+import { refusalWords } from './engine-words.ts';
 import { runTools } from './run-tools.ts';
-import { sleep } from '../core/clock.ts';
-import { todosAfterBatch, todosChanged } from './todo-list.ts';
+import { todosChanged } from './todo-list.ts';
 import type { Command } from './decide.ts';
 import type { EventDraft } from '../core/run-event.ts';
-import type { ModelRequest, OpenedModel } from './model.ts';
-import type { ModelFailure, ModelOutcome } from './model-outcome.ts';
-import type { RunLoopOptions } from './run-loop.ts';
 import type { RunState } from '../core/run-state.ts';
-import type { Tool, ToolListing } from './tool.ts';
-import type { Usage } from '../core/usage.ts';
-import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
-
-export interface TurnContext {
-  readonly parts: EngineParts;
-  readonly options: RunLoopOptions;
-  readonly signal: AbortSignal;
-  /** The requested model. */
-  readonly opened: OpenedModel;
-  /** Tools that live as long as the turn: fixed ones, and those that read its state. */
-  readonly tools: readonly Tool[];
-  /** The fold of everything yielded so far. */
-  current(): RunState;
-  /** What tools could not stop, in words. */
-  unstopped(): readonly string[];
-  noteUnstopped(what: readonly string[]): void;
-  /** The tools of the open step: those of the turn, and what the sources have now. */
-  toolbox(): Promise<TurnToolbox>;
-}
-
-export interface TurnToolbox extends Toolbox {
-  readonly degraded: readonly string[];
-  /** For the system prompt. */
-  readonly guidance: string;
-}
+import type { TurnContext } from './turn-context.ts';
 
 type Effects = AsyncGenerator<readonly EventDraft[]>;
-
-export async function prepareTurn(
-  parts: EngineParts,
-  options: RunLoopOptions,
-  current: () => RunState,
-): Promise<TurnContext> {
-  const unstopped: string[] = [];
-  const opened = await parts.openModel(options.state.requested);
-  const tools = turnTools(parts, options, current);
-  const disabled = new Set(options.state.config?.disabledTools);
-  const changes = (parts.middleware ?? []).flatMap(({ beforeTool }) => beforeTool ?? []);
-  const fixed = await createToolbox(tools, changes);
-  let box: { readonly listings: readonly ToolListing[]; readonly toolbox: TurnToolbox } | null = null;
-  return {
-    parts,
-    options,
-    signal: options.signal,
-    opened,
-    tools,
-    current,
-    unstopped: () => unstopped,
-    noteUnstopped: (what) => void unstopped.push(...what),
-    async toolbox() {
-      if (parts.sources === undefined || parts.sources.length === 0) return { ...fixed, degraded: [], guidance: '' };
-      const listings = await Promise.all(parts.sources.map((source) => source.list()));
-      if (box !== null && listings.every((listing, at) => listing.tools === box?.listings[at]?.tools)) return box.toolbox;
-      const known = new Set([...disabled, ...tools.map(({ name }) => name)]);
-      const more = listings.flatMap((listing) => listing.tools).filter(({ name }) => !known.has(name));
-      const degraded = listings.flatMap((listing) => listing.degraded);
-      const guidance = listings.flatMap((listing) => listing.guidance ?? []).join('\n\n');
-      box = { listings, toolbox: { ...(await createToolbox([...tools, ...more], changes)), degraded, guidance } };
-      return box.toolbox;
-    },
-  };
-}
-
-function turnTools(parts: EngineParts, options: RunLoopOptions, current: () => RunState): readonly Tool[] {
-  const { config } = options.state;
-  const disabled = new Set(config?.disabledTools);
-  const own: Tool[] = [...parts.tools];
-  if (config?.planning === true) own.push(...createTodoTools(() => todosAfterBatch(current()) ?? options.todos ?? []));
-  if (config?.permissions?.questions === true) own.push(askUserQuestions);
-  if (own.length > 0 || (parts.sources ?? []).length > 0)
-    own.push(createReadToolResult((callId) => readSpilled(parts, { callId, history: options.history, state: current() })));
-  return own.filter(({ name }) => !disabled.has(name));
-}
-
-/** A result that the model saw cut, whole; null: no such call in this conversation. */
-async function readSpilled(
-  { content }: EngineParts,
-  o: { readonly callId: string; readonly state: RunState; readonly history: RunLoopOptions['history'] },
-): Promise<string | null> {
-  for (const message of [...o.history, ...o.state.transcript.messages].toReversed()) {
-    if (message.role !== 'tool') continue;
-    const answer = message.answers.find(({ toolCallId }) => toolCallId === o.callId);
-    if (answer === undefined) continue;
-    if (answer.spill === undefined) return answer.content;
-    const bytes = await content.content(answer.spill.ref);
-    return bytes === null ? null : new TextDecoder().decode(bytes);
-  }
-  return null;
-}
 
 export async function* perform(command: Command, context: TurnContext): Effects {
   const state = context.current();
@@ -127,7 +26,8 @@ export async function* perform(command: Command, context: TurnContext): Effects 
     case 'run-tools':
       return yield* performTools(context);
     case 'collect-tools':
-      if (state.open !== null) yield [...todosChanged(state, context.options.todos ?? null), finishStep(state, state.open, nowMs)];
+      if (state.open !== null)
+        yield [...todosChanged(state, context.options.todos ?? null), finishStep(state, state.open, nowMs)];
       return;
     case 'park':
       return yield parkRun(state, command.park, nowMs);
@@ -159,225 +59,6 @@ async function* performTools(context: TurnContext): Effects {
   });
 }
 
-/** Write-ahead: the step is in the log before its first request is sent. A context that is too long is shortened before. */
-async function* openStep({ purpose, say, budget }: Extract<Command, { do: 'open-step' }>, context: TurnContext): Effects {
-  const toolbox = await context.toolbox();
-  const toolTokens = purpose === 'final-answer' ? 0 : tokensOf(toolbox.tools);
-  yield* shorten(context, { trigger: 'auto', toolTokens });
-  if (context.signal.aborted) return;
-  const state = context.current();
-  const before = { step: state.step, attempt: 0 };
-  const step = state.step + 1;
-  const drafts: EventDraft[] = budget === null ? [] : [{ type: 'budget-reached', data: budget, ...before }];
-  if (say !== null) {
-    const content = [{ type: 'text', text: engineWords[say] }] as const;
-    const data = { messageId: `${state.runId}:${step}:${say}`, content, mode: 'engine', purpose: say } as const;
-    drafts.push({ type: 'user-message', data, ...before });
-  }
-  const data = {
-    purpose,
-    ...(purpose === 'continuation' ? { continues: state.step } : {}),
-    model: state.requested,
-    replyBudget: replyBudget(state, context.opened, { toolTokens, context }),
-    tokensEstimated: estimateTokens(contextView(state, context.options.history)) + toolTokens,
-    ...(toolbox.degraded.length === 0 ? {} : { degraded: toolbox.degraded }),
-  };
-  yield [...drafts, { type: 'step-started', data, step, attempt: 0 }];
-}
-
-const roomForEnvelope = 1024;
-const mostByDefault = 32_000;
-
-/**
- * Output tokens that a reply may have: the configured number or the model's limit (at most 32,000), doubled for each reply
- * that was cut (E-400), fitted into the window and into what is left of the run's own budget.
- */
-function replyBudget(
-  state: RunState,
-  opened: OpenedModel,
-  o: { readonly toolTokens: number; readonly context: TurnContext; readonly own?: number | undefined; readonly learned?: number | null },
-): number | null {
-  const most = minOf(opened.maxOutputTokens, o.learned ?? null);
-  const configured = o.own ?? state.config?.maxTokens ?? null;
-  const first = configured ?? (most === null ? null : mostByDefault);
-  const raised = first === null ? null : first * 2 ** state.recoveries.truncations;
-  const window = opened.contextTokens ?? null;
-  const used = estimateTokens(contextView(state, o.context.options.history)) + o.toolTokens + roomForEnvelope;
-  const room = window === null ? null : Math.max(1024, window - used);
-  const left = outputTokensLeft(state);
-  return minOf(minOf(raised, most), minOf(room !== null && raised === null ? null : room, left));
-}
-
-function minOf(a: number | null, b: number | null): number | null {
-  if (a === null || b === null) return a ?? b;
-  return Math.min(a, b);
-}
-
-function tokensOf(tools: readonly Tool[]): number {
-  let units = 0;
-  for (const { name, description, inputSchema } of tools)
-    units += name.length + description.length + JSON.stringify(inputSchema).length;
-  return Math.ceil(units / 4);
-}
-
-async function* shorten(
-  context: TurnContext,
-  o: { readonly trigger: 'auto' | 'overflow'; readonly toolTokens: number },
-): AsyncGenerator<readonly EventDraft[], 'not-due' | 'shortened' | 'nothing-left'> {
-  const { parts, options, opened, current } = context;
-  const { policies } = parts;
-  if (!policies.compaction.enabled) return o.trigger === 'auto' ? 'not-due' : 'nothing-left';
-  const state = current();
-  const window = minOf(state.limits.maxContextTokens, opened.contextTokens ?? null);
-  if (o.trigger === 'auto' && window === null) return 'not-due';
-  return yield* compactContext(current, {
-    trigger: o.trigger,
-    history: options.history,
-    windowTokens: window,
-    replyBudget: state.config?.maxTokens ?? minOf(opened.maxOutputTokens, mostByDefault),
-    toolTokens: o.toolTokens,
-    policy: policies.compaction,
-    summarise: (prompt, maxTokens) => summarise(context, prompt, maxTokens),
-  });
-}
-
-/** Text of a summary call is nobody's to see (E-114): only its outcome counts. */
-async function summarise(
-  context: TurnContext,
-  prompt: LanguageModelV4Prompt,
-  maxTokens: number,
-): Promise<{ readonly text: string; readonly usage: Usage | null } | null> {
-  const { retry } = context.parts.policies;
-  for (let attempt = 1; attempt <= retry.attempts && !context.signal.aborted; attempt++) {
-    const call = startChain(context, { attempt, request: async () => ({ prompt, maxOutputTokens: maxTokens }) });
-    const outcome = await lastOf(call);
-    if (outcome.type === 'reply' && outcome.reply.text !== '') return { text: outcome.reply.text, usage: outcome.reply.usage };
-    if (outcome.type !== 'failed' || outcome.failure.class !== 'transient') return null;
-    await sleep(context.parts.clock, retry.backoffSeconds * 1000 * 2 ** (attempt - 1), context.signal);
-  }
-  return null;
-}
-
-async function lastOf(call: AsyncGenerator<readonly EventDraft[], ModelOutcome>): Promise<ModelOutcome> {
-  for (;;) {
-    const { done, value } = await call.next();
-    if (done === true) return value;
-  }
-}
-
-function startChain(
-  { parts, signal, current }: TurnContext,
-  o: { readonly attempt: number; readonly request: Parameters<typeof callChain>[0]['request'] },
-): AsyncGenerator<readonly EventDraft[], ModelOutcome> {
-  const state = current();
-  return callChain({
-    step: state.step,
-    attempt: o.attempt,
-    members: chainOf(parts, state.requested),
-    pinned: pinnedModel(state),
-    signal,
-    clock: parts.clock,
-    logger: parts.logger,
-    policies: parts.policies,
-    health: parts.health,
-    middleware: parts.middleware,
-    request: o.request,
-  });
-}
-
-/** A continuation of what one provider began, with blocks that only it can read, stays with it (E-356). */
-function pinnedModel({ open, last, served }: RunState): RunState['served'] {
-  return open?.purpose === 'continuation' && last?.finishReason === 'pause-turn' ? served : null;
-}
-
-async function* performModelCall(
-  { attempt, notBeforeMs }: Extract<Command, { do: 'call-model' }>,
-  context: TurnContext,
-): Effects {
-  const { parts, signal, options } = context;
-  if (notBeforeMs !== null) yield* waitForRetry(notBeforeMs, context);
-  if (signal.aborted || options.pause?.aborted) return;
-  const { tools: offered, guidance } = await context.toolbox();
-  const tools = context.current().open?.purpose === 'final-answer' ? [] : offered;
-  const toolTokens = tokensOf(tools);
-  const outcome = yield* startChain(context, {
-    attempt,
-    request: (opened, { member, replyLimit, dropBound }) => {
-      const sizes = { toolTokens, context, own: member.maxTokens, learned: replyLimit };
-      return requestFor(context, { opened, tools, guidance, dropBound, budget: replyBudget(context.current(), opened, sizes) });
-    },
-  });
-  if (outcome.type === 'stopped') return;
-  const nowMs = parts.clock.now();
-  // The state as it is after the attempt's own events: whether anything was shown decides what a reset says.
-  const after = context.current();
-  if (outcome.type === 'reply') return yield acceptReply(after, outcome.reply, nowMs);
-  yield* fail(context, { failure: outcome.failure, attempt, toolTokens });
-}
-
-async function* fail(
-  context: TurnContext,
-  o: { readonly failure: ModelFailure; readonly attempt: number; readonly toolTokens: number },
-): Effects {
-  const { parts } = context;
-  const { error, detail, usage } = o.failure;
-  const { runId, step, recoveries } = context.current();
-  parts.logger.warn('A model call failed.', { runId, step, attempt: o.attempt, ...error, cause: detail });
-  if (o.failure.class === 'overflow' && recoveries.overflows < 2) {
-    const shortened = yield* shorten(context, { trigger: 'overflow', toolTokens: o.toolTokens });
-    if (context.signal.aborted) return;
-    if (shortened === 'shortened')
-      return yield [resetAttempt(context.current(), { reason: 'context-overflow', retryInMs: 0, error, usage })];
-  }
-  const env = { nowMs: parts.clock.now(), fraction: parts.random.fraction(), retry: parts.policies.retry };
-  yield reactToFailure(context.current(), o.failure, env);
-}
-
-async function requestFor(
-  { parts, options, current }: TurnContext,
-  o: { readonly opened: OpenedModel; readonly tools: readonly Tool[]; readonly guidance: string; readonly dropBound: boolean; readonly budget: number | null },
-): Promise<Omit<ModelRequest, 'abortSignal'>> {
-  const state = current();
-  const { config } = state;
-  const prompt = await buildPrompt(
-    { ...state, todos: state.todos ?? options.todos ?? null },
-    {
-      history: options.history,
-      content: parts.content,
-      opened: o.opened,
-      cache: parts.policies.promptCache,
-      dropBound: o.dropBound,
-      ...(o.guidance === '' ? {} : { systemAddition: o.guidance }),
-      onRepair: (what) => parts.logger.warn('A request had to be repaired.', { runId: state.runId, what }),
-    },
-  );
-  return {
-    prompt,
-    ...(o.budget === null ? {} : { maxOutputTokens: o.budget }),
-    ...(config?.temperature === undefined ? {} : { temperature: config.temperature }),
-    ...(config?.outputSchema === undefined ? {} : { responseFormat: { type: 'json', schema: config.outputSchema } }),
-    ...(o.tools.length === 0 ? {} : { tools: o.tools.map(offer) }),
-    ...(o.opened.providerOptions === undefined ? {} : { providerOptions: o.opened.providerOptions }),
-  };
-}
-
-/** Waits until the stored moment, with notices where the wait is long enough for one (E-216, E-331). */
-async function* waitForRetry(untilMs: number, { parts, signal, options, current }: TurnContext): Effects {
-  const { clock } = parts;
-  const { firstAfterSeconds, repeatEverySeconds } = parts.policies.progress;
-  const stop = options.pause === undefined ? signal : AbortSignal.any([signal, options.pause]);
-  const position = { step: current().step, attempt: current().open?.attempt ?? 0 };
-  const fromMs = clock.now();
-  let noticeMs = firstAfterSeconds === null ? Infinity : fromMs + firstAfterSeconds * 1000;
-  while (!stop.aborted && clock.now() < untilMs) {
-    await sleep(clock, Math.min(noticeMs, untilMs) - clock.now(), stop);
-    if (stop.aborted || clock.now() >= untilMs || clock.now() < noticeMs) continue;
-    const seconds = Math.round((clock.now() - fromMs) / 100) / 10;
-    yield [{ type: 'waiting', data: { on: 'retry', seconds }, ...position }];
-    noticeMs += repeatEverySeconds * 1000;
-  }
-}
-
 /** Calls that must not run are answered, so that the session stays usable (E-425, E-565). */
 function refuseCalls(
   { why, budget }: Extract<Command, { do: 'refuse-calls' }>,
@@ -390,8 +71,3 @@ function refuseCalls(
   const position = { step: state.step, attempt: 0 };
   return budget === null ? answers : [{ type: 'budget-reached', data: budget, ...position }, ...answers];
 }
-
-function offer({ name, description, inputSchema }: Tool) {
-  return { type: 'function' as const, name, description, inputSchema };
-}
-

@@ -23,7 +23,11 @@ export interface JudgedCall {
 /** A `deny` from any side wins; else a remembered rule; else the agent's word, the tool's own, the mode, the default. */
 export async function judge(
   call: JudgedCall,
-  { permissions, defaultLevel, rules }: {
+  {
+    permissions,
+    defaultLevel,
+    rules,
+  }: {
     readonly permissions: RunPermissions | undefined;
     readonly defaultLevel: PermissionLevel;
     readonly rules: readonly Rule[];

@@ -161,7 +161,8 @@ function afterDispatch(state: RunState, { entry, prepared, asked }: AskedCall, o
   }
 }
 
-export const unknownOutcome = 'The outcome of this call is unknown: it may have run, wholly or in part. Check before repeating it.';
+export const unknownOutcome =
+  'The outcome of this call is unknown: it may have run, wholly or in part. Check before repeating it.';
 
 /** Whether an unknown outcome waits for a person: only where one can be waited for (E-542). */
 export function onUnknown({ config }: RunState, tool: Tool, people: People): 'park' | 'tell-model' {
@@ -198,5 +199,7 @@ function answered(entry: CallState, answer: CallAnswer): BatchItem {
 
 /** What an approval is bound to (E-530). */
 export function digestOf({ tool, input }: { readonly tool: Tool; readonly input: JsonObject }): string {
-  return createHash('sha256').update(canonicalJson({ name: tool.name, input })).digest('hex');
+  return createHash('sha256')
+    .update(canonicalJson({ name: tool.name, input }))
+    .digest('hex');
 }

@@ -17,15 +17,16 @@ export interface Toolbox {
 }
 
 /** May change name and arguments of a call, as a function of them alone: it is asked again on resume (E-515). */
-export type ChangeCall = (call: { readonly id: string; readonly name: string; readonly arguments: string }) =>
+export type ChangeCall = (call: {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}) =>
   | { readonly name: string; readonly arguments: string }
   | Promise<{ readonly name: string; readonly arguments: string }>;
 
 /** Loads the schema compiler on first use: most of a server's start needs none. */
-export async function createToolbox(
-  tools: readonly Tool[],
-  changes: readonly ChangeCall[] = [],
-): Promise<Toolbox> {
+export async function createToolbox(tools: readonly Tool[], changes: readonly ChangeCall[] = []): Promise<Toolbox> {
   const { Ajv } = await import('ajv');
   const ajv = new Ajv({ strict: false, useDefaults: true, logger: false });
   const validators = new Map<string, ValidateFunction>();

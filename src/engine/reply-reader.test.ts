@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createReplyReader } from './reply-reader.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { ModelTraits } from './model.ts';
 
 const place = { step: 1, attempt: 1 };
 const finish = (
@@ -18,9 +19,10 @@ const finish = (
 });
 const text = (id: string, delta: string): LanguageModelV4StreamPart => ({ type: 'text-delta', id, delta });
 
-function read(parts: readonly LanguageModelV4StreamPart[]) {
-  const reader = createReplyReader(place);
-  const events = parts.flatMap((part) => reader.push(part));
+function read(parts: readonly LanguageModelV4StreamPart[], traits: ModelTraits = {}) {
+  const reader = createReplyReader(place, traits);
+  const events: EventDraft[] = [];
+  for (const part of parts) reader.push(part, events);
   const { reply, rest } = reader.end();
   return { reply, events: [...events, ...rest] };
 }
@@ -76,8 +78,8 @@ test('E-112: a call sent whole gives two events, the name and then all arguments
 
 test('E-306: a finish that the client made up, without a raw reason, is no end', () => {
   const reader = createReplyReader(place);
-  reader.push(text('0', 'half'));
-  reader.push({ ...finish(), finishReason: { unified: 'other', raw: undefined } } as LanguageModelV4StreamPart);
+  reader.push(text('0', 'half'), []);
+  reader.push({ ...finish(), finishReason: { unified: 'other', raw: undefined } } as LanguageModelV4StreamPart, []);
   expect(() => reader.end()).toThrow(/without the provider saying/);
 });
 
@@ -98,6 +100,10 @@ test.each<[string, LanguageModelV4StreamPart[]]>([
       { type: 'tool-call', toolCallId: 'c', toolName: 'add', input: '{"n":2}' },
     ],
   ],
+  [
+    'a second JSON value glued behind the first',
+    [{ type: 'tool-call', toolCallId: 'c', toolName: 'add', input: '{"n":1} {"n":2}' }],
+  ],
   ['a call without its end', [{ type: 'tool-input-start', id: 'c', toolName: 'add' }]],
 ])('E-307, B077: %s is a malformed reply', (_, parts) => {
   expect(() => read([...parts, finish('tool_calls', 'tool-calls')])).toThrow(/reply|call/);
@@ -112,4 +118,52 @@ test('E-062: usage that nobody gave is null, never zero', () => {
   };
   expect(read([text('0', 'x'), { ...silent, usage }]).reply.usage).toBeNull();
   expect(read([text('0', 'x'), finish()]).reply.usage).toMatchObject({ inputTokens: 3, thinkingTokens: null });
+});
+
+test.each(['{"n":', '{"n":1} and more', 'nonsense', '[1,2]'])(
+  'E-511: arguments that are merely wrong are for the model to read, not for a retry: %s',
+  (input) => {
+    const call: LanguageModelV4StreamPart = { type: 'tool-call', toolCallId: 'c', toolName: 'add', input };
+    expect(read([call, finish('tool_calls', 'tool-calls')]).reply.calls).toMatchObject([{ arguments: input }]);
+  },
+);
+
+test('E-307: a call without an id gets one of ours, in its events as in the reply', () => {
+  const { reply, events } = read([
+    text('0', 'x'),
+    { type: 'tool-input-start', id: '', toolName: 'add' },
+    { type: 'tool-input-delta', id: '', delta: '{}' },
+    { type: 'tool-call', toolCallId: '', toolName: 'add', input: '{}' },
+    finish('tool_calls', 'tool-calls'),
+  ]);
+  expect(reply.calls).toEqual([{ id: 'call_1_1', name: 'add', arguments: '{}' }]);
+  expect(reply.parts).toMatchObject([{ kind: 'text' }, { kind: 'tool-call', id: 'call_1_1' }]);
+  expect(events.slice(1)).toMatchObject([{ data: { id: 'call_1_1' } }, { data: { id: 'call_1_1' } }]);
+});
+
+describe('E-306: a compatible server that may leave the finish reason out', () => {
+  const traits = { allowMissingFinishReasonForText: true };
+  const madeUp = { ...finish(), finishReason: { unified: 'error', raw: undefined } } as LanguageModelV4StreamPart;
+  const complaint: LanguageModelV4StreamPart = {
+    type: 'error',
+    error: new Error('Response stream ended without a finish reason.'),
+  };
+  const call: LanguageModelV4StreamPart = { type: 'tool-call', toolCallId: 'c', toolName: 'add', input: '{}' };
+
+  test('is believed for text, whatever its client makes of it', () => {
+    expect(read([text('0', 'Hi.'), complaint, madeUp], traits).reply).toMatchObject({
+      text: 'Hi.',
+      finishReason: 'end-turn',
+    });
+    expect(read([text('0', 'Hi.'), finish(undefined)], traits).reply).toMatchObject({ text: 'Hi.' });
+  });
+
+  test('never for calls, for nothing at all, or after another error', () => {
+    expect(() => read([call, complaint, madeUp], traits)).toThrow('inside its stream');
+    expect(() => read([complaint, madeUp], traits)).toThrow('inside its stream');
+    expect(() => read([text('0', 'Hi.'), { type: 'error', error: { type: 'overloaded_error' } }], traits)).toThrow(
+      'inside its stream',
+    );
+    expect(() => read([text('0', 'Hi.'), madeUp])).toThrow(/without the provider saying/);
+  });
 });

@@ -15,7 +15,8 @@ import { decide } from './decide.ts';
 import { endByTime } from './react.ts';
 import { deadlineOf, evolve, evolveLive, type RunState } from '../core/run-state.ts';
 import { isLive, type EventDraft, type RunEvent, type Todo } from '../core/run-event.ts';
-import { perform, prepareTurn, type TurnContext } from './perform.ts';
+import { perform } from './perform.ts';
+import { prepareTurn, type TurnContext } from './turn-context.ts';
 import { recover } from './recover.ts';
 import { StopTurn, stopOf } from '../core/stop-turn.ts';
 import type { Clock } from '../core/clock.ts';
@@ -41,8 +42,12 @@ export interface RunLoopOptions {
   readonly people?: People;
   /** Remembered decisions as they are now; absent: none. */
   rules?(): Promise<readonly Rule[]>;
+  /** Requests of people to shorten the conversation before the next step (E-440); absent: none come. */
+  readonly compactions?: { take(): { readonly instructions?: string } | null };
   /** Calls go in circles (E-560). */
   onRepetition?(note: string): void;
+  /** Told of each state that the log has made of the run. */
+  onState?(state: RunState): void;
 }
 
 /** Committed events that the log has taken in since it was told so last; undefined: the group, as it was. */
@@ -56,6 +61,7 @@ export async function* runLoop(
   let state = options.state;
   const take = (drafts: readonly EventDraft[], taken: Taken) => {
     state = fold(state, drafts, { taken, nowMs: parts.clock.now() });
+    options.onState?.(state);
   };
   try {
     if (options.recovering) {

@@ -101,7 +101,10 @@ async function* runCalls(waiting: Runnable[], run: ToolRun): AsyncGenerator<read
 }
 
 /** Write-ahead of calls that are about to run. One that a rule has come to forbid meanwhile is answered instead (E-524). */
-async function* dispatch(starting: readonly Runnable[], run: ToolRun): AsyncGenerator<readonly EventDraft[], readonly Runnable[]> {
+async function* dispatch(
+  starting: readonly Runnable[],
+  run: ToolRun,
+): AsyncGenerator<readonly EventDraft[], readonly Runnable[]> {
   const state = run.current();
   const allowed: Runnable[] = [];
   const drafts: EventDraft[] = [];

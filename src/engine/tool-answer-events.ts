@@ -72,10 +72,7 @@ export async function* answerFinished(
 }
 
 /** A middleware that fails costs the answer, not the run, and never runs the tool again. */
-async function changed(
-  read: Parameters<ChangeAnswer>[0],
-  changes: readonly ChangeAnswer[],
-): Promise<ToolResultText> {
+async function changed(read: Parameters<ChangeAnswer>[0], changes: readonly ChangeAnswer[]): Promise<ToolResultText> {
   try {
     let answer = read;
     for (const change of changes) answer = { ...answer, ...(await change(answer)) };

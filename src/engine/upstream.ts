@@ -131,7 +131,10 @@ async function holdBack(room: Promise<void>, watch: Watch, signal: AbortSignal):
 }
 
 /** The stream's reader, whose reads end at once when the signal aborts: one listener a stream, none a read. */
-function cancellable<T>(stream: ReadableStream<T>, signal: AbortSignal): Disposable & Pick<ReadableStreamDefaultReader<T>, 'read'> {
+function cancellable<T>(
+  stream: ReadableStream<T>,
+  signal: AbortSignal,
+): Disposable & Pick<ReadableStreamDefaultReader<T>, 'read'> {
   const reader = stream.getReader();
   // Nobody waits for a cancelled stream, nor for its error.
   const cancel = () => void reader.cancel(signal.reason).catch(() => undefined);

@@ -13,7 +13,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { Message } from '../core/transcript.ts';
 import type { ModelChoice, ModelListing } from '../core/model-choice.ts';
-import type { EventDraft, RunEvent, RunStarted, Todo } from '../core/run-event.ts';
+import type { AgentRef, EventDraft, Limits, RunConfig, RunEvent, RunStarted, Todo } from '../core/run-event.ts';
 import type { Rule } from '../core/rule.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { SessionId } from '../core/ids.ts';
@@ -55,11 +55,19 @@ export interface OpenSessionOptions {
   readonly clock: Clock;
 }
 
+/** Of people, while a turn is at work. */
+export interface CompactionRequests {
+  /** The newest one, once; null: none. */
+  take(): { readonly instructions?: string } | null;
+}
+
 export interface TurnOptions {
   /** Aborts when the turn must stop; the reason is a `StopTurn`. */
   readonly signal: AbortSignal;
   /** Aborts when the run shall be parked once what runs has ended (E-819). */
   readonly pause: AbortSignal;
+  /** Requests to shorten the conversation before the next step; taking one answers it (E-440). */
+  readonly compactions: CompactionRequests;
   /** Remembered decisions as they are now (E-609). */
   rules(): Promise<readonly Rule[]>;
 }
@@ -77,7 +85,17 @@ export interface HarnessSession extends AsyncDisposable {
   attach?(state: RunState, options: TurnOptions & { readonly cause: RunStarted['cause'] }): Turn;
 }
 
+/** An agent that was put together in code: what its runs are stored with, in place of what a harness record says. */
+export interface AgentSettings {
+  readonly ref: AgentRef;
+  readonly config: RunConfig;
+  /** With those of one run over them. @throws ConfigurationError  A value that cannot be. */
+  limits(own: Partial<Limits>): Limits;
+}
+
 export interface HarnessAdapter {
+  /** Absent: tasks are configured by their harness's record. */
+  readonly agent?: AgentSettings;
   /** The base: kebab-case, what a harness's `base` names. */
   readonly base: string;
   /** For people. */

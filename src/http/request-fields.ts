@@ -40,7 +40,8 @@ export function flagOf(call: OpenCall, name: string): boolean | null {
   }
 }
 
-function queryOf({ request }: OpenCall, name: string): string | undefined {
+/** A text of the query. @throws InvalidInputError  It came twice. */
+export function queryOf({ request }: OpenCall, name: string): string | undefined {
   const value = request.query[name];
   if (value === undefined || typeof value === 'string') return value;
   throw new InvalidInputError(`${name} may be given once only.`, name);
@@ -49,4 +50,24 @@ function queryOf({ request }: OpenCall, name: string): string | undefined {
 function parseCursor(text: string, param: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new InvalidInputError(`${param} must be a whole number from 0 on.`, param);
+}
+
+const [defaultPage, largestPage] = [20, 100];
+
+/** Which part of a list is asked for (UD-51). An empty cursor counts as none. */
+export function pageOf(call: OpenCall): { readonly limit: number; readonly cursor: string | null } {
+  const text = queryOf(call, 'limit');
+  const limit = text === undefined ? defaultPage : Number(text);
+  if (!/^\d+$/.test(text ?? '1') || limit < 1)
+    throw new InvalidInputError('limit must be a whole number from 1 on.', 'limit');
+  return { limit: Math.min(limit, largestPage), cursor: queryOf(call, 'cursor') || null };
+}
+
+/** A word of the query out of those that are known; null = not sent. */
+export function wordOf<T extends string>(call: OpenCall, name: string, words: readonly T[]): T | null {
+  const text = queryOf(call, name);
+  if (text === undefined) return null;
+  const word = words.find((known) => known === text);
+  if (word === undefined) throw new InvalidInputError(`${name} must be one of ${words.join(', ')}.`, name);
+  return word;
 }

@@ -64,6 +64,8 @@ function harnessOf(principal: string): HarnessRecord {
     disabledTools: [],
     maxStep: null,
     timeoutSeconds: null,
+    permissions: null,
+    planning: null,
     createdAtMs: 5,
     deleted: false,
   };
@@ -116,6 +118,8 @@ async function serve(): Promise<Bench> {
       timeoutSeconds: 60,
       maxTimeoutSeconds: 60,
       systemPrompt: null,
+      planning: false,
+      approvalSeconds: 600,
       streamRetentionSeconds: 60,
       sessionRetentionSeconds: null,
     },

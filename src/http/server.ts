@@ -2,13 +2,17 @@ import type { KeyRecord } from '../auth/keys.ts';
 import type { Discovery } from '../protocol/uhp/discovery.ts';
 import type { Services } from '../tasks/services.ts';
 import { createRouteServer, type HttpServer, type RouteServerOptions } from './route-server.ts';
+import { approvalRoutes } from './routes/approvals.ts';
 import { discoveryRoutes } from './routes/discovery.ts';
 import { harnessFeedRoutes } from './routes/harness-feed.ts';
 import { harnessRoutes } from './routes/harnesses.ts';
 import { healthRoutes } from './routes/health.ts';
 import { modelRoutes } from './routes/models.ts';
+import { queueRoutes } from './routes/queue.ts';
 import { responseRoutes } from './routes/responses.ts';
+import { ruleRoutes } from './routes/rules.ts';
 import { sessionRoutes } from './routes/sessions.ts';
+import { steeringRoutes } from './routes/steering.ts';
 import { createSendStream } from './send-stream.ts';
 
 export interface HttpServerOptions {
@@ -32,6 +36,10 @@ export function createHttpServer({ services, operatorKey, settings }: HttpServer
     ...modelRoutes(services),
     ...responseRoutes(services, sendStream),
     ...sessionRoutes(services),
+    ...approvalRoutes(services),
+    ...ruleRoutes(services),
+    ...steeringRoutes(services),
+    ...queueRoutes(services),
   ];
   const keys = {
     keyByHash: async (hash: string) => (hash === operatorKey?.hash ? operatorKey : store.keyByHash(hash)),

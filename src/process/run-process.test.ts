@@ -43,7 +43,9 @@ test('B134: after a result that is printed without an end of line and an exit, n
 });
 
 test('B099: what outlives the program is stopped and named', async () => {
-  const result = await run('sleep 1000 & setsid sleep 1000 & exit 0');
+  const result = await run(`
+    is_up() { until grep -q sleep /proc/$1/comm; do :; done; }
+    sleep 1000 & is_up $!; setsid sleep 1000 & is_up $!`);
   expect(result).toEqual({ end: { how: 'exited', code: 0 }, leftBehind: ['sleep', 'sleep'], unstopped: [] });
 });
 

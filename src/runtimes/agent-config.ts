@@ -24,14 +24,19 @@ const { retry, progress, tools, compaction } = defaultPolicies;
 
 const schema = z.strictObject({
   /** What the agent is called: in logs, traces, and where it is somebody's sub-agent. */
-  name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'use 1 to 64 letters, digits, - and _').default('agent'),
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'use 1 to 64 letters, digits, - and _')
+    .default('agent'),
   version: z.string().nullable().default(null),
   /** A canonical id, a provider's own name, or `<provider>/<name>`; absent: the default model. */
   model: z.string().min(1).optional(),
   provider: z.string().min(1).optional(),
   /** Tried in order where the model before it does not answer (E-350). */
   fallbacks: z
-    .array(z.strictObject({ provider: z.string().min(1).optional(), model: z.string().min(1), maxTokens: some.optional() }))
+    .array(
+      z.strictObject({ provider: z.string().min(1).optional(), model: z.string().min(1), maxTokens: some.optional() }),
+    )
     .default([]),
   /** Output tokens of one reply; null: the model's limit, at most 32,000. */
   maxTokens: some.nullable().default(null),
@@ -114,7 +119,10 @@ const schema = z.strictObject({
       maxSummaries: count.default(compaction.maxSummaries),
     })
     .prefault({}),
-  promptCache: z.strictObject({ ttl: z.enum(['5m', '1h']).default('5m') }).nullable().prefault({}),
+  promptCache: z
+    .strictObject({ ttl: z.enum(['5m', '1h']).default('5m') })
+    .nullable()
+    .prefault({}),
   approvals: z
     .strictObject({
       /** Of a direct run without a callback (E-522). */
@@ -137,7 +145,9 @@ export function parseAgentConfig(config: AgentConfig): ParsedAgentConfig {
   if (parsed.success) return deepFreeze(parsed.data);
   const issue = parsed.error.issues[0];
   const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] ?? ''] : (issue?.path ?? []);
-  throw new ConfigurationError(`The agent's configuration is wrong at '${path.join('.')}': ${issue?.message ?? 'not valid'}.`);
+  throw new ConfigurationError(
+    `The agent's configuration is wrong at '${path.join('.')}': ${issue?.message ?? 'not valid'}.`,
+  );
 }
 
 function deepFreeze<T>(value: T): T {

@@ -70,7 +70,9 @@ export function assembleAgent(options: AssembleOptions): AssembledAgent {
 function nameOf({ model, provider }: ParsedAgentConfig, requested: string | undefined): string | null {
   const name = requested ?? model;
   if (name === undefined) return provider === 'demo' ? 'demo' : null;
-  return provider === undefined || provider === 'demo' || name.startsWith(`${provider}/`) ? name : `${provider}/${name}`;
+  return provider === undefined || provider === 'demo' || name.startsWith(`${provider}/`)
+    ? name
+    : `${provider}/${name}`;
 }
 
 function inCatalogue(catalogue: Catalogue, name: string | null): ModelRef {
@@ -83,7 +85,9 @@ function inCatalogue(catalogue: Catalogue, name: string | null): ModelRef {
 function refuseContradictions(config: ParsedAgentConfig, model: Model | null): void {
   if (model === null) return;
   if (config.provider !== undefined && config.provider !== model.provider.split('.')[0])
-    throw new ConfigurationError(`The agent names the provider '${config.provider}', and was given a model of '${model.provider}'.`);
+    throw new ConfigurationError(
+      `The agent names the provider '${config.provider}', and was given a model of '${model.provider}'.`,
+    );
   if (config.fallbacks.length > 0)
     throw new ConfigurationError('Fallbacks are names; an agent that was given a model of its own cannot have them.');
 }

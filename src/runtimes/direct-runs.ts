@@ -10,7 +10,15 @@ import { createDelegateTools, type ChildRun } from './sub-agents.ts';
 import { createMemoryContent } from './memory-content.ts';
 import { createObservers, type Observers } from './observers.ts';
 import { evolve, initialRunState, isOpen, type RunState } from '../core/run-state.ts';
-import { isLive, type EventDraft, type Limits, type ParentRun, type RunConfig, type RunEvent, type Todo } from '../core/run-event.ts';
+import {
+  isLive,
+  type EventDraft,
+  type Limits,
+  type ParentRun,
+  type RunConfig,
+  type RunEvent,
+  type Todo,
+} from '../core/run-event.ts';
 import { MemoryLog } from './memory-log.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import { runLoop } from '../engine/run-loop.ts';
@@ -83,7 +91,11 @@ export class DirectRuns {
   async start(run: DirectRun, input: RunInput, options: StartOptions & WorkOptions): Promise<void> {
     const { agent } = run;
     const { requestId, parent, permissions } = options;
-    const [model, limits, config] = [agent.chooseModel(options.model), agent.limits(options.limits), agent.runConfig('direct')];
+    const [model, limits, config] = [
+      agent.chooseModel(options.model),
+      agent.limits(options.limits),
+      agent.runConfig('direct'),
+    ];
     const data = {
       leg: 1,
       cause: 'submit',
@@ -107,7 +119,11 @@ export class DirectRuns {
   }
 
   /** What was decided enters the log before the leg that reads it. */
-  decide(run: DirectRun, executionKey: string, decided: Parameters<typeof decidedBy>[2] & { readonly by: string }): void {
+  decide(
+    run: DirectRun,
+    executionKey: string,
+    decided: Parameters<typeof decidedBy>[2] & { readonly by: string },
+  ): void {
     const entry = run.state.pending.find((each) => each.executionKey === executionKey && isOpen(each));
     const { by, ...said } = decided;
     if (entry !== undefined) this.#take(run, [decidedBy(by, entry, said)]);
@@ -180,10 +196,13 @@ export class DirectRuns {
         onRepetition: () => run.observers.fire('repetition'),
       },
     );
-    for (let next = await loop.next(); next.done !== true; ) next = await loop.next(this.#take(run, next.value));
+    for (let next = await loop.next(); next.done !== true;) next = await loop.next(this.#take(run, next.value));
   }
 
-  async #runChild({ child, runId, task, parent, permissions, decisions, context }: ChildRun, people: People): Promise<RunResult> {
+  async #runChild(
+    { child, runId, task, parent, permissions, decisions, context }: ChildRun,
+    people: People,
+  ): Promise<RunResult> {
     const { signal } = context;
     const known = this.#runs.get(runId);
     if (known === undefined) {

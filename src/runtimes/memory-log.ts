@@ -47,7 +47,7 @@ export class MemoryLog {
     const onAbort = () => this.#announce();
     signal?.addEventListener('abort', onAbort);
     try {
-      for (let read = after; signal?.aborted !== true; ) {
+      for (let read = after; signal?.aborted !== true;) {
         if (read < this.#events.length) {
           const batch = this.#events.slice(read);
           read += batch.length;

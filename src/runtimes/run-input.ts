@@ -20,13 +20,21 @@ export interface InputMessage {
 export type RunInput = string | InputMessage | readonly InputMessage[];
 
 /** The input as it is logged: bytes go into the content store (E-105), text is made well-formed (E-551). */
-export async function toMessages(input: RunInput, runId: RunId, content: ContentStore): Promise<readonly UserMessage[]> {
+export async function toMessages(
+  input: RunInput,
+  runId: RunId,
+  content: ContentStore,
+): Promise<readonly UserMessage[]> {
   const list = typeof input === 'string' ? [{ content: input }] : Array.isArray(input) ? input : [input];
   if (list.length === 0) throw new ConfigurationError('A run needs at least one message.');
   return Promise.all(list.map((message: InputMessage) => toMessage(message, runId, content)));
 }
 
-async function toMessage({ content: given, messageId }: InputMessage, runId: RunId, store: ContentStore): Promise<UserMessage> {
+async function toMessage(
+  { content: given, messageId }: InputMessage,
+  runId: RunId,
+  store: ContentStore,
+): Promise<UserMessage> {
   const parts = typeof given === 'string' ? [{ type: 'text', text: given } as const] : given;
   const content = await Promise.all(parts.map((part) => toPart(part, runId, store)));
   return { content, ...(messageId === undefined ? {} : { messageId }) };

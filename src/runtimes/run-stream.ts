@@ -33,6 +33,8 @@ export interface StreamSource {
   /** Events in order, each batch what is there; ends with the last event that this stream shows, or when aborted. */
   follow(signal: AbortSignal): AsyncIterable<readonly RunEvent[]>;
   cancel(reason?: string): Promise<void>;
+  /** The cursor behind an event; absent: the log is gone with its process. */
+  cursor?(seq: number): string;
 }
 
 /** How long leaving a stream waits for its run to be quiet. */
@@ -53,7 +55,7 @@ export function createRunStream(source: StreamSource): RunStream {
     await begin();
     for await (const events of source.follow(new AbortController().signal)) {
       const last = events.at(-1);
-      if (last?.type === 'run-result') return new RunResult(last.data);
+      if (last?.type === 'run-result') return new RunResult(last.data, source.cursor?.(last.seq) ?? null);
     }
     throw new StorageError('The log of the run ended before the run did.');
   }

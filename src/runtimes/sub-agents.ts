@@ -90,7 +90,10 @@ function toOutput(result: RunResult, o: { readonly child: SubAgent; readonly sta
 }
 
 /** The child's request as the parent's own, under an id of its own. */
-function inParent(pending: PendingTool, { child, state }: { readonly child: SubAgent; readonly state: RunState }): PendingTool {
+function inParent(
+  pending: PendingTool,
+  { child, state }: { readonly child: SubAgent; readonly state: RunState },
+): PendingTool {
   const approvalId = approvalIds.make(`${state.runId.slice(5)}${hashText(pending.approvalId)}`);
   return { ...pending, approvalId, agentPath: [child.name, ...(pending.agentPath ?? [])] };
 }

@@ -15,7 +15,7 @@
 import type { ApprovalId, HarnessId, RuleId, RunId, SessionId } from '../core/ids.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { FinalStatus } from '../core/outcome.ts';
-import type { ApprovalDecided, ContentRef, PendingTool, RunEvent } from '../core/run-event.ts';
+import type { ApprovalDecided, ContentRef, PendingTool, RunEvent, RunPermissions } from '../core/run-event.ts';
 
 /** A stamped event that has no number yet: the append gives it. */
 export type UnnumberedEvent = RunEvent extends infer E ? (E extends RunEvent ? Omit<E, 'seq'> : never) : never;
@@ -143,6 +143,10 @@ export interface HarnessRecord {
   readonly disabledTools: readonly string[];
   readonly maxStep: number | null;
   readonly timeoutSeconds: number | null;
+  /** What its agent may do unasked (UR-02); null = everything, and nobody is asked. */
+  readonly permissions: RunPermissions | null;
+  /** Whether its agent keeps a task list; null = as the server does. */
+  readonly planning: boolean | null;
   readonly createdAtMs: number;
   readonly deleted: boolean;
 }

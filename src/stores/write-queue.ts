@@ -4,8 +4,13 @@
 // Q1. Batches are stored in the order they were written; at most one is in flight, and only the one behind it grows.
 // Q2. A batch is reported stored after the store said so and its events were published, never before (E-007).
 // Q3. A batch of live events that the store cannot take is tried four times, then dropped, and its loss is named by a gap
-//     in the next batch (E-143). One that holds a committed event, or that the run's end waits behind, is tried for
+//     in the next batch (E-143). One that holds a committed event, or that an ending waits behind, is tried for
 //     `commitPatienceMs`; then the queue fails for good. So nothing is lost any more once the end was given.
+// Q4. Facts from outside that came in first are met where they stand: published, and the batch goes on behind them (E-801).
+//     Anything else that stands there breaks the fence.
+// Q5. An ending, of the run or of its leg, is a batch of its own and the last. It is stored only if its writer was told of
+//     every fact before it; else it is withdrawn whole, and the queue takes more in (E-661).
+// Q6. Every committed event, one's own or met, is told once, in the order of the log, to who waits for a committed one.
 
 import { LeaseLostError, RuntimeStateError, StorageError } from '../core/errors.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
@@ -30,19 +35,28 @@ export interface WriteQueueListeners {
   readonly onFailed: (error: Error) => void;
 }
 
-/** What became of the batch in flight. */
-export type WriteOutcome = AppendResult | { readonly outcome: 'failed'; readonly cause: unknown };
+/** What became of the batch in flight. `met`: what the log holds behind the position that the queue believed in. */
+export type WriteOutcome =
+  | Exclude<AppendResult, { outcome: 'wrong-position' }>
+  | { readonly outcome: 'met'; readonly events: readonly RunEvent[] }
+  | { readonly outcome: 'failed'; readonly cause: unknown };
 
 interface Batch {
   readonly events: UnnumberedEvent[];
+  /** They name lost deltas and go before the events. A gap alone is as dispensable as the deltas it names. */
+  gaps: readonly UnnumberedEvent[];
   bytes: number;
-  /** True once it holds a committed event. A gap alone is as dispensable as the deltas it names. */
   committed: boolean;
   end: Append['end'];
   /** Present once somebody waits for it. */
   stored: PromiseWithResolvers<void> | null;
   failures: number;
   firstFailureMs: number;
+}
+
+interface Ending {
+  readonly batch: Batch;
+  readonly outcome: PromiseWithResolvers<'ended' | 'overtaken'>;
 }
 
 const liveTries = 4;
@@ -54,10 +68,17 @@ export class WriteQueue {
   readonly #listeners: WriteQueueListeners;
   #lastSeq: number;
   #pending: Batch | null = null;
+  /** Goes when nothing else is left; may be the one in flight. */
+  #ending: Ending | null = null;
   #inFlight: Batch | null = null;
   /** Gaps that name lost deltas: they go with the next batch. */
   #gaps: readonly UnnumberedEvent[] = [];
+  /** Committed events that nobody was told of yet (Q6). */
+  #untold: RunEvent[] = [];
+  /** Whether a fact from outside is among them. */
+  #metUntold = false;
   #refusal: Error | null = null;
+  #ended = false;
   #incomplete = false;
 
   constructor(run: WrittenRun, listeners: WriteQueueListeners) {
@@ -77,12 +98,14 @@ export class WriteQueue {
 
   /** Why nothing more can be written, or null. */
   get refusal(): Error | null {
+    if (this.#refusal === null && (this.#ending !== null || this.#ended))
+      return new RuntimeStateError('This run, or this leg of it, has ended; nothing can be written to it.');
     return this.#refusal;
   }
 
   /** True while nothing waits for the store. */
   get isIdle(): boolean {
-    return this.#pending === null && this.#inFlight === null;
+    return this.#pending === null && this.#inFlight === null && this.#ending === null;
   }
 
   /** True once a live event that was added will never be stored. */
@@ -119,10 +142,22 @@ export class WriteQueue {
     return bytes;
   }
 
-  /** What was added last ends the run; nothing can be written behind it. */
-  end(end: NonNullable<Append['end']>): void {
-    (this.#pending ??= newBatch()).end = end;
-    this.refuse(new RuntimeStateError('This run has ended; nothing can be written to it.'));
+  /** The last that is written: with `end` the run ends, without it parks. Not stored when overtaken (Q5). */
+  end(drafts: readonly EventDraft[], at: number, end?: Append['end']): Promise<'ended' | 'overtaken'> {
+    if (this.#metUntold) return Promise.resolve('overtaken');
+    const { runId, sessionId, leg } = this.#run;
+    const events = drafts.map((draft) => stampEvent(draft, { runId, sessionId, at, leg }));
+    const bytes = drafts.reduce((sum, draft) => sum + weighEvent(draft), 0);
+    const outcome = Promise.withResolvers<'ended' | 'overtaken'>();
+    this.#ending = { batch: { ...newBatch(), events, bytes, committed: true, end }, outcome };
+    return outcome.promise;
+  }
+
+  /** The committed events that nobody was told of yet, and tells them (Q6). */
+  tell(): readonly RunEvent[] {
+    const told = this.#untold;
+    [this.#untold, this.#metUntold] = [[], false];
+    return told;
   }
 
   /** Takes nothing more in; what is here is still stored. The first reason stays. */
@@ -130,38 +165,40 @@ export class WriteQueue {
     this.#refusal ??= reason;
   }
 
-  /** Settles when everything added so far is stored, or lost by name (Q3). */
+  /** Settles when everything added so far is stored, lost by name (Q3), or withdrawn (Q5). */
   async stored(): Promise<void> {
+    if (this.#ending !== null) return void (await this.#ending.outcome.promise);
     const last = this.#pending ?? this.#inFlight;
     if (last !== null) await (last.stored ??= Promise.withResolvers()).promise;
   }
 
-  /** Puts the next batch in flight, unless one still is, and gives what the store is to append. */
+  /**
+   * Puts the next batch in flight, unless one still is, and gives what the store is to append: nothing, where nothing
+   * waits, which tells whether the log still ends where it is believed to end.
+   */
   nextEntry(): Append {
-    const batch = this.#inFlight ?? this.#pending ?? newBatch();
-    if (this.#inFlight === null) {
-      batch.events.unshift(...this.#gaps);
-      [this.#inFlight, this.#pending, this.#gaps] = [batch, null, []];
-    }
+    const batch = (this.#inFlight ??= this.#takeNext());
     const { runId, generation } = this.#run;
-    const { events, end } = batch;
-    return { runId, generation, after: this.#lastSeq, events, ...(end && { end }) };
+    const events = batch.gaps.length === 0 ? batch.events : [...batch.gaps, ...batch.events];
+    return { runId, generation, after: this.#lastSeq, events, ...(batch.end && { end: batch.end }) };
+  }
+
+  #takeNext(): Batch {
+    const batch = this.#pending ?? this.#ending?.batch ?? newBatch();
+    [batch.gaps, this.#gaps, this.#pending] = [this.#gaps, [], null];
+    return batch;
   }
 
   settle(outcome: WriteOutcome, nowMs: number): void {
     const batch = this.#inFlight;
     if (batch === null) return;
-    const { runId } = this.#run;
     switch (outcome.outcome) {
       case 'stored':
-        this.#inFlight = null;
-        this.#lastSeq += outcome.events.length;
-        this.#listeners.onStored(outcome.events, batch.bytes);
-        return batch.stored?.resolve();
+        return this.#keep(batch, outcome.events);
+      case 'met':
+        return this.#meet(batch, outcome.events);
       case 'lease-lost':
-        return this.#fail(new LeaseLostError(runId));
-      case 'wrong-position':
-        return this.#fail(new StorageError(`The log of ${runId} ends at ${outcome.lastSeq}, not at ${this.#lastSeq}.`));
+        return this.#fail(new LeaseLostError(this.runId));
       case 'failed':
         return outcome.cause instanceof StorageError
           ? this.#retryLater(batch, outcome.cause, nowMs)
@@ -169,31 +206,80 @@ export class WriteQueue {
     }
   }
 
+  #keep(batch: Batch, events: readonly RunEvent[]): void {
+    this.#inFlight = null;
+    this.#lastSeq += events.length;
+    if (batch.committed || batch.gaps.length > 0) this.#untold.push(...events.filter(({ type }) => !isLive(type)));
+    if (events.length > 0) this.#listeners.onStored(events, batch.bytes);
+    batch.stored?.resolve();
+    if (this.#ending?.batch !== batch) return;
+    [this.#ended, this.#ending] = [true, this.#resolveEnding('ended')];
+  }
+
+  /** Goes on behind facts from outside; an ending that did not know of them is withdrawn (Q4, Q5). */
+  #meet(batch: Batch, events: readonly RunEvent[]): void {
+    const last = events.at(-1);
+    if (last === undefined || !events.every(isFromOutside))
+      return this.#fail(new StorageError(`The log of ${this.runId} does not end at ${this.#lastSeq}.`));
+    this.#lastSeq = last.seq;
+    this.#untold.push(...events);
+    this.#metUntold = true;
+    if (batch === this.#ending?.batch) [this.#inFlight, this.#gaps] = [null, batch.gaps];
+    else if (batch.events.length === 0 && batch.gaps.length === 0) this.#inFlight = null;
+    this.#listeners.onStored(
+      events,
+      events.reduce((sum, event) => sum + weighEvent(event), 0),
+    );
+    if (this.#inFlight === null) batch.stored?.resolve();
+    this.#ending = this.#resolveEnding('overtaken');
+  }
+
+  #resolveEnding(outcome: 'ended' | 'overtaken'): null {
+    this.#ending?.outcome.resolve(outcome);
+    return null;
+  }
+
   #retryLater(batch: Batch, cause: StorageError, nowMs: number): void {
     if (batch.failures === 0) batch.firstFailureMs = nowMs;
     batch.failures += 1;
     if (!cause.retryable) return this.#fail(cause);
-    if (batch.committed || this.#pending?.end !== undefined) {
+    if (batch.committed || this.#ending !== null) {
       if (nowMs - batch.firstFailureMs >= commitPatienceMs) this.#fail(cause);
     } else if (batch.failures >= liveTries) this.#loseDeltas(batch);
   }
 
   #fail(error: Error): void {
     const lost = [this.#inFlight, this.#pending];
-    [this.#inFlight, this.#pending, this.#refusal, this.#incomplete] = [null, null, error, true];
+    const ending = this.#ending;
+    [this.#inFlight, this.#pending, this.#ending, this.#refusal, this.#incomplete] = [null, null, null, error, true];
     this.#listeners.onFailed(error);
     for (const batch of lost) batch?.stored?.reject(error);
+    ending?.outcome.reject(error);
   }
 
   /** Drops a batch of live events; what is written next begins with one gap for each of their attempts (Q3). */
   #loseDeltas(batch: Batch): void {
-    [this.#inFlight, this.#gaps, this.#incomplete] = [null, gapsFor(batch.events), true];
+    [this.#inFlight, this.#gaps, this.#incomplete] = [null, gapsFor([...batch.gaps, ...batch.events]), true];
     batch.stored?.resolve();
   }
 }
 
 function newBatch(): Batch {
-  return { events: [], bytes: 0, committed: false, end: undefined, stored: null, failures: 0, firstFailureMs: 0 };
+  return {
+    events: [],
+    gaps: [],
+    bytes: 0,
+    committed: false,
+    end: undefined,
+    stored: null,
+    failures: 0,
+    firstFailureMs: 0,
+  };
+}
+
+/** What any process may append to a run that it does not own (L7). */
+function isFromOutside({ type }: RunEvent): boolean {
+  return type === 'user-message' || type === 'approval-decided';
 }
 
 function gapsFor(lost: readonly UnnumberedEvent[]): readonly UnnumberedEvent[] {

@@ -16,7 +16,7 @@ import { findContinuable, findHarness, findLiveSession } from './find-in-scope.t
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { Admission, AdmitResult, HarnessRecord, IdempotencyClaim, SessionRecord } from '../stores/store.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import { noBudgets, type Limits, type UserMessage } from '../core/run-event.ts';
+import { allowAll, noBudgets, type Limits, type ParentRun, type RunPermissions, type UserMessage } from '../core/run-event.ts';
 import type { ModelChoice } from '../core/model-choice.ts';
 import type { Services } from './services.ts';
 
@@ -36,6 +36,15 @@ export interface TaskBody {
   readonly metadata: JsonObject;
   readonly reinsEvents: boolean;
   readonly ignoredFields: readonly string[];
+  /** Over those of an agent that was put together in code. */
+  readonly limits?: Partial<Limits>;
+}
+
+/** A run that works for another one (E-905). */
+export interface ChildOf {
+  readonly parent: ParentRun;
+  /** Nowhere wider than the parent's. */
+  readonly permissions: RunPermissions;
 }
 
 export interface TaskRequest {
@@ -44,6 +53,9 @@ export interface TaskRequest {
   readonly idempotency: IdempotencyClaim | null;
   /** Absent: made here. A session of that id is the task's own, where the task begins one. */
   readonly ids?: { readonly runId: RunId; readonly sessionId: SessionId };
+  readonly child?: ChildOf;
+  /** Absent: what the caller says is new; `retry`: it goes on from what was said before (E-052). */
+  readonly cause?: 'submit' | 'retry';
   /** The waiting entry that this starts: it continues the tip of its session, whatever the body says. */
   readonly queued?: { readonly sessionId: SessionId; readonly messageId: string };
 }
@@ -158,7 +170,7 @@ export async function chooseModel({ harnesses }: Services, body: TaskBody, harne
 
 async function makeAdmission(
   services: Services,
-  { principal, body, idempotency, ids, queued }: TaskRequest,
+  { principal, body, idempotency, ids, queued, child, cause = 'submit' }: TaskRequest,
   { harness, session, previousRunId, model }: Place & { readonly model: ServedModel },
 ): Promise<Admission> {
   const { clock, random, owner } = services;
@@ -182,9 +194,23 @@ async function makeAdmission(
     systemPrompt: harness.systemPrompt ?? services.settings.systemPrompt,
     instructions: body.instructions,
     disabledTools: harness.disabledTools,
+    permissions: permissionsOf(services, harness),
+    planning: harness.planning ?? services.settings.planning,
   };
-  const limits = limitsOf(services, body, harness);
-  const data = { leg: 1, cause: 'submit', input: body.messages, task, _config, model: model.ref, limits } as const;
+  const agent = services.harnesses.adapter(harness.base)?.agent;
+  const config = agent === undefined ? _config : { ...agent.config, base: harness.base };
+  const data = {
+    leg: 1,
+    cause,
+    ...(body.messages.length === 0 ? {} : { input: body.messages }),
+    task,
+    _config: child === undefined ? config : { ...config, permissions: child.permissions },
+    ...(agent === undefined ? {} : { agent: agent.ref }),
+    ...(child === undefined ? {} : { parent: child.parent }),
+    ...(idempotency === null ? {} : { requestId: idempotency.key }),
+    model: model.ref,
+    limits: agent === undefined ? limitsOf(services, body, harness) : agent.limits(body.limits ?? {}),
+  } as const;
   return {
     runId,
     sessionId,
@@ -196,6 +222,7 @@ async function makeAdmission(
     owner,
     ...(idempotency === null ? {} : { idempotency }),
     ...(queued === undefined ? {} : { queued }),
+    ...(child === undefined ? {} : { parentRunId: child.parent.runId }),
     events: [{ v: 1, runId, sessionId, at: atMs, leg: 1, step: 0, attempt: 0, type: 'run-started', data }],
     atMs,
   };
@@ -216,6 +243,12 @@ function limitsOf({ settings }: Services, body: TaskBody, harness: HarnessRecord
     maxOutputTokens: body.maxOutputTokens,
     maxSeconds: Math.min(maxSeconds, settings.maxTimeoutSeconds),
   };
+}
+
+/** What waits for a person is bounded, so that the task is (U-241). */
+function permissionsOf({ settings }: Services, { permissions }: HarnessRecord): RunPermissions {
+  const given = permissions ?? allowAll;
+  return { ...given, expiresAfterSeconds: given.expiresAfterSeconds ?? settings.approvalSeconds };
 }
 
 /** First line of the first user text, at most 80 characters (UD-50). */

@@ -2,6 +2,7 @@
 
 import { sleep, type Clock } from '../core/clock.ts';
 import { StopTurn } from '../core/stop-turn.ts';
+import type { CompactionRequests } from '../harnesses/harness.ts';
 import type { Logger } from '../core/logger.ts';
 import type { RunId } from '../core/ids.ts';
 
@@ -11,6 +12,8 @@ export interface RunSignals {
   readonly signal: AbortSignal;
   /** Aborts when it shall be parked once what runs has ended. */
   readonly pause: AbortSignal;
+  /** Requests to shorten the conversation before the next step. */
+  readonly compactions: CompactionRequests;
 }
 
 export interface BackgroundRuns {
@@ -21,6 +24,8 @@ export interface BackgroundRuns {
   /** Asks the run to stop. False when it does not run here. */
   stop(runId: RunId, how: StopTurn['how']): boolean;
   pause(runId: RunId): boolean;
+  /** Asks for a shorter conversation before the next step; false when the run is not at work here. */
+  compact(runId: RunId, request: { readonly instructions?: string }): boolean;
   isRunning(runId: RunId): boolean;
   /** Resolves when the run's work is over; at once when it does not run here. */
   ended(runId: RunId): Promise<void>;
@@ -34,6 +39,7 @@ const cleanUpMs = 5_000;
 interface RunningWork {
   readonly stop: AbortController;
   readonly pause: AbortController;
+  compaction: { readonly instructions?: string } | null;
   readonly done: Promise<void>;
 }
 
@@ -41,18 +47,24 @@ export function createBackgroundRuns({ clock, logger }: { clock: Clock; logger: 
   const running = new Map<RunId, RunningWork>();
   const cleaning = new Set<Promise<void>>();
   let draining = false;
-  const stop = (runId: RunId, how: StopTurn['how']) => {
+  const stopRun = (runId: RunId, how: StopTurn['how']) => {
     running.get(runId)?.stop.abort(new StopTurn(how));
     return running.has(runId);
   };
   return {
     start(runId, work) {
       if (draining || running.has(runId)) return;
-      const [stopping, pausing] = [new AbortController(), new AbortController()];
-      const done = work({ signal: stopping.signal, pause: pausing.signal })
+      const [stop, pause] = [new AbortController(), new AbortController()];
+      const take = () => {
+        const entry = running.get(runId);
+        const request = entry?.compaction ?? null;
+        if (entry !== undefined) entry.compaction = null;
+        return request;
+      };
+      const done = work({ signal: stop.signal, pause: pause.signal, compactions: { take } })
         .catch((cause: unknown) => logger.error('A run was left by its owner.', { runId }, cause))
         .finally(() => running.delete(runId));
-      running.set(runId, { stop: stopping, pause: pausing, done });
+      running.set(runId, { stop, pause, compaction: null, done });
     },
     cleanUp(runId, work) {
       const done: Promise<void> = work()
@@ -61,16 +73,21 @@ export function createBackgroundRuns({ clock, logger }: { clock: Clock; logger: 
         .finally(() => cleaning.delete(done));
       cleaning.add(done);
     },
-    stop,
+    stop: stopRun,
     pause(runId) {
       running.get(runId)?.pause.abort();
       return running.has(runId);
+    },
+    compact(runId, request) {
+      const entry = running.get(runId);
+      if (entry !== undefined) entry.compaction = request;
+      return entry !== undefined;
     },
     isRunning: (runId) => running.has(runId),
     ended: async (runId) => running.get(runId)?.done,
     async drain(how = 'shutdown') {
       draining = true;
-      for (const runId of running.keys()) stop(runId, how);
+      for (const runId of running.keys()) stopRun(runId, how);
       await Promise.all([...running.values()].map(({ done }) => done));
       const waited = new AbortController();
       await Promise.race([Promise.all(cleaning), sleep(clock, cleanUpMs, waited.signal)]);

@@ -135,7 +135,10 @@ function ruleOf(
 export async function storeDecision(
   services: Services,
   { runId, pending }: ApprovalRecord,
-  { said, rule = null }: { readonly said: Said & Pick<ApprovalDecided, 'by' | 'ruleId'>; readonly rule?: RuleRecord | null },
+  {
+    said,
+    rule = null,
+  }: { readonly said: Said & Pick<ApprovalDecided, 'by' | 'ruleId'>; readonly rule?: RuleRecord | null },
 ): Promise<AppendFactsResult> {
   const run = await services.store.run(runId);
   if (run === null) return { outcome: 'ended' };
@@ -149,7 +152,8 @@ async function judgeRepeat(services: Services, approval: ApprovalRecord, said: S
   const { decided } = approval;
   if (decided === null) throw new RuntimeStateError('An approval that is decided has no decision.');
   const shown = await approvalOf(services, approval);
-  if (decided.decision === 'expired' || decided.decision === 'cancelled') throw new ApprovalClosedError(shown, 'closed');
+  if (decided.decision === 'expired' || decided.decision === 'cancelled')
+    throw new ApprovalClosedError(shown, 'closed');
   const same = decided.decision === said.decision && fingerprint(decided) === fingerprint(said);
   if (!same) throw new ApprovalConflictError(shown);
   return shown;

@@ -76,6 +76,8 @@ async function rig(
       timeoutSeconds: 60,
       maxTimeoutSeconds: 600,
       systemPrompt: null,
+      planning: false,
+      approvalSeconds: 600,
       streamRetentionSeconds: 86_400,
       sessionRetentionSeconds: null,
     },
@@ -87,6 +89,8 @@ async function rig(
     disabledTools: [],
     maxStep: null,
     timeoutSeconds: null,
+    permissions: null,
+    planning: null,
     createdAtMs: 1,
     deleted: false,
   };

@@ -29,7 +29,8 @@ export interface Execution extends RunSignals {
   readonly continues: boolean;
 }
 
-export async function executeRun(services: Services, { run, signal, pause, continues }: Execution): Promise<void> {
+export async function executeRun(services: Services, execution: Execution): Promise<void> {
+  const { run, signal, pause, compactions, continues } = execution;
   const folded = await foldLog(services, run);
   const { state, damage } = folded;
   if (state.result !== null && finalStatus(state.result.status) !== null) return;
@@ -43,7 +44,7 @@ export async function executeRun(services: Services, { run, signal, pause, conti
     const cause = start?.data.cause ?? 'submit';
     const taken = start === null ? [] : ((await recorder.write([start]))?.taken ?? []);
     const current = start === null ? state : taken.reduce(evolve, state);
-    const turn = runTurn(services, { run, recorder, deadline, state: current, cause, pause });
+    const turn = runTurn(services, { run, recorder, deadline, state: current, cause, pause, compactions });
     const outcome = await Promise.race([turn, deadline.over]);
     if (outcome === 'over') return;
     if (stopOf(deadline.signal) === 'shutdown') return await services.store.release(run.runId, services.owner);
@@ -59,7 +60,7 @@ export async function executeRun(services: Services, { run, signal, pause, conti
 export async function endRun(services: Services, run: RunRecord, ending: Ending): Promise<void> {
   const folded = await foldLog(services, run);
   const { state } = folded;
-  if (state.result !== null) return;
+  if (state.result !== null && finalStatus(state.result.status) !== null) return;
   const recorder = createRunRecorder(services, run, { ...folded, leg: state.leg + 1 });
   try {
     await recorder.write([nextLeg(state)]);
@@ -69,11 +70,10 @@ export async function endRun(services: Services, run: RunRecord, ending: Ending)
   }
 }
 
-interface RunningTurn {
+interface RunningTurn extends Pick<RunSignals, 'pause' | 'compactions'> {
   readonly run: RunRecord;
   readonly recorder: RunRecorder;
   readonly deadline: TurnDeadline;
-  readonly pause: AbortSignal;
   readonly state: RunState;
   readonly cause: RunStarted['cause'];
 }
@@ -103,9 +103,9 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
 function openTurn(
   services: Services,
   session: HarnessSession,
-  { run, state, cause, deadline, pause }: RunningTurn,
+  { run, state, cause, deadline, pause, compactions }: RunningTurn,
 ): Turn {
-  const options = { signal: deadline.signal, pause, rules: () => rulesFor(services, run) };
+  const options = { signal: deadline.signal, pause, compactions, rules: () => rulesFor(services, run) };
   if (cause === 'submit' || (cause === 'retry' && state.leg === 1)) return session.prompt(state, options);
   if (session.attach === undefined)
     throw new ConfigurationError('The server stopped while this task ran, and its agent cannot go on.');

@@ -5,6 +5,7 @@
 //     responses it had.
 
 import { createFeedFrames, feedOpening } from '../views/uhp-feed-frames.ts';
+import { finalStatus } from './run-recorder.ts';
 import { readHarness } from './read-harnesses.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import type { RunId } from '../core/ids.ts';
@@ -39,7 +40,8 @@ export async function* followHarness(
     if (follower === undefined) return;
     if ('held' in follower) return void follower.held.push(...events);
     for (const event of events) for (const frame of follower.fold.push(event)) outbox.put(frame);
-    if (events.at(-1)?.type === 'run-result') followers.delete(runId);
+    const last = events.at(-1);
+    if (last?.type === 'run-result' && finalStatus(last.data.status) !== null) followers.delete(runId);
   };
   const unsubscribe = services.log.onPublish(receive);
   signal.addEventListener('abort', outbox.close);

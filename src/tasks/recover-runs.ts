@@ -3,6 +3,7 @@
 
 import type { Ending } from '../core/closing.ts';
 import { endRun, executeRun } from './execute-run.ts';
+import type { RunId } from '../core/ids.ts';
 import type { RunRecord, UnfinishedRun } from '../stores/store.ts';
 import type { Services } from './services.ts';
 
@@ -25,7 +26,9 @@ export async function recoverRuns(services: Services): Promise<number> {
     if (run.control === 'pause') services.runs.pause(run.runId);
     if (services.runs.isRunning(run.runId) || isBeingAdmitted(services, run) || mustWait(run)) continue;
     try {
-      if (await takeOver(services, run)) taken += 1;
+      if (!(await takeOver(services, run))) continue;
+      taken += 1;
+      if (run.control === 'pause') await pauseAgain(services, run.runId);
     } catch (cause) {
       services.logger.error('A run cannot be taken over.', { runId: run.runId }, cause);
     }
@@ -33,10 +36,16 @@ export async function recoverRuns(services: Services): Promise<number> {
   return taken;
 }
 
-/** A parked run goes on once nothing is open any more, or to be cancelled (E-601). */
+/** A parked run goes on once nothing is open any more and no pause holds it, or to be cancelled (E-601). */
 function mustWait({ phase, control, openApprovals }: UnfinishedRun): boolean {
   if (control === 'cancel') return false;
-  return phase === 'paused' || (phase === 'waiting' && openApprovals > 0);
+  return phase === 'paused' || (phase === 'waiting' && (openApprovals > 0 || control === 'pause'));
+}
+
+/** Who takes a run over means to work on it; here somebody had asked for a pause that its last owner did not come to. */
+async function pauseAgain({ store, runs }: Services, runId: RunId): Promise<void> {
+  await store.requestPause(runId);
+  runs.pause(runId);
 }
 
 function isBeingAdmitted({ owner, clock }: Services, run: UnfinishedRun): boolean {

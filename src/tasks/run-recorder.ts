@@ -98,7 +98,7 @@ export function createRunRecorder(
       return writer.write(drafts)?.then((taken) => ({ leg: 'open', taken }));
     },
     async end(how) {
-      for (let over = false; !over; ) {
+      for (let over = false; !over;) {
         await writer.flush();
         const stored = await foldLog(services, run);
         if (stored.state.result !== null && finalStatus(stored.state.result.status) !== null) return;

@@ -13,6 +13,10 @@ export interface TaskSettings {
   readonly timeoutSeconds: number;
   readonly maxTimeoutSeconds: number;
   readonly systemPrompt: string | null;
+  /** Whether an agent keeps a task list where its harness does not say. */
+  readonly planning: boolean;
+  /** How long what waits for a person may do so, where its harness does not say (E-606). */
+  readonly approvalSeconds: number;
   /** How long streams can be replayed and idempotency keys hold, after a task's end (UD-14, UD-62). */
   readonly streamRetentionSeconds: number;
   /** Sessions unused for that long expire; null = never (UD-61). */

@@ -1,4 +1,9 @@
-import { CapabilityUnsupportedError, IdempotencyConflictError, RuntimeStateError, TaskEndedError } from '../core/errors.ts';
+import {
+  CapabilityUnsupportedError,
+  IdempotencyConflictError,
+  RuntimeStateError,
+  TaskEndedError,
+} from '../core/errors.ts';
 import { factPosition } from './fact-position.ts';
 import { findRun } from './find-in-scope.ts';
 import type { RunId } from '../core/ids.ts';

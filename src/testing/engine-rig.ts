@@ -10,15 +10,7 @@ import { createHash } from 'node:crypto';
 import { createModelHealth } from '../engine/model-health.ts';
 import { decidedBy } from '../core/closing.ts';
 import { isLive, noBudgets } from '../core/run-event.ts';
-import type {
-  ApprovalDecided,
-  EventDraft,
-  Limits,
-  RunConfig,
-  RunEvent,
-  RunStarted,
-  Todo,
-} from '../core/run-event.ts';
+import type { ApprovalDecided, EventDraft, Limits, RunConfig, RunEvent, RunStarted, Todo } from '../core/run-event.ts';
 import type { ContentStore } from '../engine/content-store.ts';
 import type { EngineParts } from '../engine/engine-parts.ts';
 import type { Message } from '../core/transcript.ts';
@@ -149,7 +141,10 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
       if (facts.length === 0) return undefined;
       // What the listener said of an event comes after it, and is told with the next group.
       const said = new Set(own);
-      const taken = [...foreign.filter(({ seq }) => overtaken || seq < (own[0]?.seq ?? 0)), ...own.filter(({ type }) => !isLive(type))];
+      const taken = [
+        ...foreign.filter(({ seq }) => overtaken || seq < (own[0]?.seq ?? 0)),
+        ...own.filter(({ type }) => !isLive(type)),
+      ];
       foreign = foreign.filter((event) => !taken.includes(event) && !said.has(event));
       return taken;
     };

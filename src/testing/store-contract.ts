@@ -373,6 +373,15 @@ function describeRecords(fresh: Fresh): void {
     disabledTools: ['bash'],
     maxStep: 3,
     timeoutSeconds: null,
+    permissions: {
+      mode: 'allow-edits',
+      tools: { bash: 'ask' },
+      onUnknown: 'park',
+      questions: true,
+      expiresAfterSeconds: null,
+      onExpiry: 'deny',
+    },
+    planning: false,
     createdAtMs: 5,
     deleted: false,
   };

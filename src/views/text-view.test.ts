@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { approvalIds, runIds } from '../core/ids.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import { arbitraryLog } from '../testing/arbitrary-log.ts';
 import { createLogBuilder } from '../testing/log-builder.ts';
@@ -33,6 +34,48 @@ test('E-037, E-038: text streams, tools and resets are lines, the end is said', 
     { kind: 'text', text: 'Done.' },
     { kind: 'note', text: 'A limit is reached: steps, 1 of 1.' },
     { kind: 'note', text: 'Stopped by a limit: max-steps. (2 steps)' },
+  ]);
+});
+
+test('E-611: what is asked, and what was said, are lines', () => {
+  const place = { step: 1, attempt: 1 } as const;
+  const asked = {
+    approvalId: approvalIds.make('1'),
+    kind: 'approval',
+    executionKey: 'k',
+    runId: runIds.make('1'),
+    step: 1,
+    call: { id: 'c', name: 'bash', input: { command: 'ls\n-l' } },
+    argsDigest: 'd',
+    replay: 'manual',
+    toolAttempt: 0,
+    status: 'pending',
+    requestedAtMs: 1,
+    expiresAtMs: null,
+  } as const;
+  const questions = [
+    { id: 'q', question: 'Left or\nright?', options: ['left', 'right'] },
+    { id: 'r', question: 'Why?' },
+  ];
+  const { approvalId, executionKey, kind } = asked;
+  const view = createTextView();
+  const lines = [
+    view.push({ ...place, type: 'approval-required', data: asked }),
+    view.push({ ...place, type: 'approval-required', data: { ...asked, kind: 'question', questions } }),
+    view.push({ ...place, type: 'recovery-required', data: { ...asked, kind: 'recovery', status: 'uncertain' } }),
+    view.push({
+      ...place,
+      type: 'approval-decided',
+      data: { approvalId, executionKey, kind, decision: 'deny', by: 'ada' },
+    }),
+    view.push({ ...place, type: 'tool-output-delta', data: { id: 'c', name: 'bash', text: 'live' } }),
+  ].flat();
+  expect(lines.map(({ text }) => text)).toEqual([
+    'Waits for a decision: bash ls -l',
+    'Waits for an answer: Left or right? (left / right)',
+    'Waits for an answer: Why?',
+    'Waits for a person: nobody knows whether bash ran to its end.',
+    'Refused by ada.',
   ]);
 });
 

@@ -44,7 +44,9 @@ describe('UD-83: from result to status', () => {
     ['AgentUnavailableError', 'server_error', 'reins_interrupted'],
     ['StorageError', 'server_error', 'reins_interrupted'],
     ['LeaseLostError', 'server_error', 'reins_interrupted'],
+    ['RecoveryExhaustedError', 'server_error', 'reins_interrupted'],
     ['HarnessError', 'harness_error', 'harness_error'],
+    ['ToolProtocolError', 'harness_error', 'harness_error'],
   ];
   test.each(rows)('completed with %s: %s', (stopReason, status, details) => {
     const { last, response } = ended({ status: 'completed', stopReason });
@@ -59,6 +61,12 @@ describe('UD-83: from result to status', () => {
     expect(last).toBe('response.failed');
     const body = { type: errorType, code, message: 'One sentence.', param: null, detail: null };
     expect(response).toMatchObject({ status: 'failed', error: body, incomplete_details: null });
+  });
+
+  test('replies that could not be put right are the provider’s fault', () => {
+    const error: ErrorInfo = { type: 'RecoveryExhaustedError', message: 'm', retryable: false, provider: 'p' };
+    const { response } = ended({ status: 'failed', stopReason: null, error });
+    expect(response).toMatchObject({ status: 'failed', error: { type: 'harness_error', code: 'provider_error' } });
   });
 
   test('failed with MaxStepsError: a budget is no failure', () => {

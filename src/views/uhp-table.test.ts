@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { approvalIds } from '../core/ids.ts';
+import { parkRun } from '../core/closing.ts';
 import type { EventDraft, PendingTool, RunEvent, TaskFacts, ToolOutcome } from '../core/run-event.ts';
 import type { UhpEvent } from '../protocol/uhp/events.ts';
 import type { OutputItem } from '../protocol/uhp/response.ts';
@@ -288,6 +289,18 @@ describe('UD-81: from log to stream', () => {
     expect(afterStart([{ ...place, agentPath: ['helper'], block: 0, type: 'text-delta', data: 'x' }])).toEqual([]);
   });
 
+  test('UR-33: a message that no step read is named at the end, and only then', () => {
+    const { log, view, next } = begun();
+    log.step({ blocks: [text('t')] });
+    const content = [{ type: 'text', text: 'left' }] as const;
+    log.add({ step: 1, attempt: 0, type: 'user-message', data: { messageId: 'm1', mode: 'steer', content } });
+    next();
+    expect(view.response().metadata).not.toHaveProperty('reins_undelivered');
+    log.end(cancelled);
+    next();
+    expect(view.response().metadata).toMatchObject({ reins_undelivered: ['m1'] });
+  });
+
   test('UD-48, UD-58: usage, degraded parts and what could not be stopped', () => {
     const { log, view, next } = begun();
     const usage = {
@@ -522,6 +535,26 @@ describe('UD-82: Reins’ own events, only where they were asked for', () => {
       { type: 'reins.approval_decided', approval: { status: 'approved', decision: { by: 'owner' } } },
     ]);
     expect(view.response().metadata).not.toHaveProperty('reins_pending');
+  });
+
+  test('E-612: what a sub-agent asks is shown with the way to it, under its own call', () => {
+    const { log, next } = begun({ reinsEvents: true });
+    const asked = { ...pendingTool, agentPath: ['helper', 'digger'] };
+    log.add({ ...place, type: 'approval-required', data: asked });
+    const approval = { agent_path: ['helper', 'digger'], call_id: 'c', response_id: runId };
+    expect(next().at(-1)).toMatchObject({ type: 'reins.approval_required', approval });
+  });
+
+  test('UR-03: a leg that waits ends nothing; output that is only shown while a tool works is no output', () => {
+    const { log, view, next } = begun();
+    log.step({ blocks: [{ kind: 'call', id: 'c', pieces: ['{}'], outcome: 'ok', content: 'r', output: ['live'] }] });
+    log.add({ ...place, type: 'approval-required', data: pendingTool });
+    const parked = parkRun(log.state, { status: 'awaiting-input' }, 5);
+    for (const draft of parked) log.add(draft);
+    next();
+    expect(view.ended).toBe(false);
+    expect(view.response()).toMatchObject({ status: 'in_progress', metadata: { reins_pending: 1 } });
+    expect(view.response().output).toMatchObject([{ type: 'function_call' }, { output: 'r' }]);
   });
 });
 

@@ -78,6 +78,8 @@ export async function addHarness(
     disabledTools: [],
     maxStep: null,
     timeoutSeconds: null,
+    permissions: null,
+    planning: null,
     createdAtMs: Date.now(),
     deleted: false,
   });

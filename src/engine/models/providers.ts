@@ -20,6 +20,7 @@
 import { environmentPrefix, type ProviderName, type ProviderSettings } from './provider-names.ts';
 import type { Model, ModelTraits, OpenedModel } from '../model.ts';
 import { hearBytes } from './hear-bytes.ts';
+import { isMinuteQuota } from './google-minute-quota.ts';
 import { withSentToolInput } from './openrouter-tool-input.ts';
 import { withEndMark } from './responses-end-mark.ts';
 
@@ -50,8 +51,10 @@ export function credentialHint(provider: ProviderName): string {
   return provider === 'azure' ? `${prefix}_API_KEY with ${prefix}_RESOURCE_NAME` : `${prefix}_API_KEY`;
 }
 
-export const traitsOf = (provider: ProviderName): ModelTraits =>
-  provider === 'anthropic' ? { firstEventPromptly: true } : {};
+export function traitsOf(provider: ProviderName): ModelTraits {
+  if (provider === 'anthropic') return { firstEventPromptly: true };
+  return provider === 'google' ? { isTransient: isMinuteQuota } : {};
+}
 
 /** OpenAI keeps responses unless told not to; the log is ours. Its package then asks for sealed reasoning to send back. */
 export const providerOptionsOf = (provider: ProviderName): Pick<OpenedModel, 'providerOptions'> =>

@@ -22,13 +22,14 @@ export function bubblewrapArguments({ workspace, hidden, network }: SandboxPlan)
   const root = realpathSync(workspace);
   if (root === '/')
     throw new ReinsError('The whole file system cannot be the working directory of a sandboxed command.');
-  const covered = [...new Set(hidden.filter((path) => existsSync(path)).map((path) => realpathSync(path)))];
-  const inside = covered.filter((path) => path !== root && isWithin(path, root));
-  const outside = covered.filter((path) => !isWithin(path, root));
+  const covered = hidden.filter((path) => existsSync(path)).map((path) => realpathSync(path));
+  const inside = topmost(covered.filter((path) => path !== root && isWithin(path, root)));
+  const outside = topmost(covered.filter((path) => !isWithin(path, root)));
   return [
     '--unshare-user --unshare-all --die-with-parent --cap-drop ALL'.split(' '),
     network === 'full' ? ['--share-net'] : [],
-    '--ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --tmpfs /run'.split(' '),
+    '--ro-bind / / --dev /dev --proc /proc'.split(' '),
+    ...['/tmp', '/run'].filter((path) => existsSync(path)).map((path) => ['--tmpfs', path]),
     ...keptOfRun().map((path) => ['--ro-bind-try', path, path]),
     ...outside.map(cover),
     ['--bind', root, root],
@@ -43,6 +44,12 @@ const isFolder = (path: string) => statSync(path).isDirectory();
 /** A file reads as empty: programs that look for it go on without. */
 const cover = (path: string) => (isFolder(path) ? ['--tmpfs', path] : ['--dev-bind', '/dev/null', path]);
 const seal = (path: string) => (isFolder(path) ? ['--remount-ro', path] : []);
+
+/** Without what lies in another one: there is nothing left to cover. */
+function topmost(paths: readonly string[]): readonly string[] {
+  const single = [...new Set(paths)];
+  return single.filter((path) => !single.some((other) => other !== path && isWithin(path, other)));
+}
 
 /** What programs need of `/run`: the resolver's file, and all programs of a NixOS. */
 function keptOfRun(): readonly string[] {

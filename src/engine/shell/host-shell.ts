@@ -7,6 +7,6 @@ export function createHostShell(parts: ShellParts, bash: string): Shell {
     kind: 'host',
     guidance: 'Commands run on this machine, with its files and its network.',
     describe: () => `host: ${bash} with all rights of this process; nothing keeps a command inside the workspace`,
-    launch: (command) => ({ program: bash, args: ['-c', command] }),
+    launch: (command) => ({ program: bash, args: ['-c', command, 'bash'] }),
   });
 }

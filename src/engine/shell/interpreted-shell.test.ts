@@ -67,22 +67,18 @@ test('here-documents keep their white space; stdout and stderr both come', async
 test('nothing outside is reached, by paths or through links that lead there', async () => {
   symlinkSync(join(base, 'secret'), join(workspace, 'file'));
   symlinkSync('..', join(workspace, 'folder'));
-  const commands = [
-    `cat ${base}/secret ../secret /etc/passwd /proc/self/environ`,
-    'cat file folder/secret; cd folder && cat secret; grep -r SECRET .; find / -name secret',
-    `cp file copy; cp -r folder copies; tar cf all.tar .; mv file moved; cat copy copies/secret moved`,
-    `ln -s ${base}/secret made; cat made; ln ${base}/secret hard; cat hard`,
-  ];
-  for (const command of commands) expect((await run(command)).output).not.toContain('SECRET');
-  for (const command of [
-    'echo x > file',
-    'echo x >> file',
-    'echo x > folder/new',
-    'echo x > ../new',
-    `tee ${base}/new < /dev/null`,
-    'rm -rf folder/secret',
-  ])
-    await run(command);
+  const { output } = await run(
+    `cat ${base}/secret ../secret /etc/passwd /proc/self/environ file folder/secret
+     cd folder && cat secret; grep -r SECRET .; find / -name secret
+     cp file copy; cp -r folder copies; tar cf all.tar .; mv file moved; cat copy copies/secret moved
+     ln -s ${base}/secret made; cat made; ln ${base}/secret hard; cat hard
+     rm -rf folder/secret; echo x > ../new; tee ${base}/new < /dev/null; echo done`,
+  );
+  expect(output).not.toContain('SECRET');
+  expect(output).toContain('done');
+  // A write through a link ends the command: the interpreter does not expect to be refused one.
+  for (const target of ['file', 'folder/new'])
+    expect((await run(`echo x >> ${target}`)).output).toMatch(/^bash: EACCES.* outside sandbox\n$/);
   expect(readFileSync(join(base, 'secret'), 'utf8')).toBe('SECRET');
   expect(existsSync(join(base, 'new'))).toBe(false);
 });

@@ -1,11 +1,11 @@
 import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { createProcessShell } from './process-shell.ts';
 import type { Shell, ShellParts } from './shell.ts';
 
-const script = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './interpret.ts' : './interpret.js', import.meta.url),
-);
+/** Beside this file, of the same kind: source or built. */
+const script = fileURLToPath(new URL('./interpret.ts', import.meta.url)).replace(/ts$/, import.meta.url.slice(-2));
 const memoryMb = 512;
 
 /**
@@ -43,9 +43,10 @@ function permissions(root: string): readonly string[] {
   ];
 }
 
-/** The outermost `node_modules` that holds the interpreter and what it is made of. */
+/** Where Node looks for the interpreter from here, and the outermost `node_modules` that really holds it and its parts. */
 function packageFolders(): readonly string[] {
-  const entry = realpathSync(fileURLToPath(import.meta.resolve('just-bash')));
-  const folder = entry.slice(0, entry.indexOf('/node_modules/') + '/node_modules'.length);
-  return [folder].filter((path) => existsSync(path));
+  const looked = createRequire(import.meta.url).resolve.paths('just-bash') ?? [];
+  const entry = fileURLToPath(import.meta.resolve('just-bash'));
+  const real = entry.slice(0, entry.indexOf('/node_modules/') + '/node_modules'.length);
+  return [...looked.filter((path) => path.endsWith('/node_modules') && existsSync(path)), real];
 }

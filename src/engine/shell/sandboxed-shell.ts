@@ -7,14 +7,16 @@ import type { Shell, ShellParts } from './shell.ts';
 
 /**
  * Runs the command as a child, then tells on descriptor 3 what is still there: with the end of this script the kernel
- * ends all that is left. It lives through SIGTERM, which is for the command: its own end would be everybody's.
+ * ends all that is left. It lives through SIGTERM, which is for the command: its own end would be everybody's. What it
+ * says itself, such as how the command died, is no output.
  */
 const supervise = `trap : TERM
-bash -c "$1" 3>&-
+exec 4>&2 2>/dev/null
+"$0" -c "$1" bash 2>&4 3>&- 4>&-
 status=$?
 for process in /proc/[0-9]*; do
   case "\${process#/proc/}" in 1 | $$) continue ;; esac
-  read -r name 2>/dev/null <"$process/comm" && echo "$name" >&3
+  read -r name <"$process/comm" && echo "$name" >&3
 done
 exit "$status"`;
 

@@ -79,7 +79,9 @@ for (const kind of ['host', 'sandboxed'] as const) {
     test('B099, E-817: after its own end, what it left in the background is gone and named', async () => {
       const seconds = uniqueSleep();
       const { leftBehind, unstopped, end } = await run(
-        `sleep ${seconds} & setsid sleep ${seconds} & (nohup sleep ${seconds} >/dev/null 2>&1 &); sleep 0.1; exit 0`,
+        `is_up() { until grep -q sleep /proc/$1/comm; do :; done; }
+         sleep ${seconds} & is_up $!; setsid sleep ${seconds} & is_up $!
+         (nohup sleep ${seconds} >/dev/null 2>&1 & is_up $!); exit 0`,
       );
       expect({ end, leftBehind, unstopped }).toEqual({
         end: { how: 'exited', code: 0 },
@@ -117,7 +119,10 @@ for (const kind of ['host', 'sandboxed'] as const) {
 
     test('the limit of time ends a silent and an endlessly printing command', async () => {
       const seconds = uniqueSleep();
-      expect((await run(`sleep ${seconds}`, { timeoutMs: 200 })).end).toEqual({ how: 'timed-out' });
+      expect(await run(`sleep ${seconds}`, { timeoutMs: 200 })).toMatchObject({
+        end: { how: 'timed-out' },
+        output: '',
+      });
       expect((await run('yes', { timeoutMs: 200, onOutput: () => {} })).end).toEqual({ how: 'timed-out' });
       expect(sleeping(seconds)).toEqual([]);
     });

@@ -61,9 +61,10 @@ export function createBashTool(shell: Shell): Tool {
   });
 }
 
-/** The model can mend it: a script that is too long for a command goes into a file. */
 function refuseStart(error: unknown): never {
-  throw error instanceof ProcessStartError ? new ToolRefusal(error.message) : error;
+  if (!(error instanceof ProcessStartError)) throw error;
+  const isTooLong = error.fault === 'too-long';
+  throw new ToolRefusal(isTooLong ? 'The command is too long; write it to a file and run that.' : error.message);
 }
 
 /** Output as it comes, until there is too much to show. */

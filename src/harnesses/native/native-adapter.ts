@@ -11,7 +11,8 @@ export interface NativeModels {
   readonly defaultModel: string;
 }
 
-const capabilities: Capabilities = {
+/** Of the engine, whoever puts it to use. */
+export const nativeCapabilities: Capabilities = {
   text: 'stream',
   thinking: 'stream',
   toolInput: 'stream',
@@ -36,7 +37,7 @@ export function createNativeAdapter(parts: EngineParts, models: NativeModels): H
       problem: null,
       models: models.list(),
       defaultModel: models.defaultModel,
-      capabilities,
+      capabilities: nativeCapabilities,
     }),
     chooseModel: async (requested) => models.choose(requested),
     openSession: async (options) => openNativeSession(parts, options),
@@ -44,8 +45,8 @@ export function createNativeAdapter(parts: EngineParts, models: NativeModels): H
 }
 
 function openNativeSession(parts: EngineParts, { history, todos, workspace }: OpenSessionOptions): HarnessSession {
-  const run = (state: RunState, { signal, pause, rules }: TurnOptions, recovering: boolean) =>
-    runLoop(parts, { state, history, todos, workspace, signal, pause, rules, recovering, people: { how: 'park' } });
+  const run = (state: RunState, { signal, pause, rules, compactions }: TurnOptions, recovering: boolean) =>
+    runLoop(parts, { state, history, todos, workspace, signal, pause, rules, compactions, recovering, people: { how: 'park' } });
   return {
     prompt: (state, options) => run(state, options, false),
     attach: (state, { cause, ...options }) => run(state, options, cause === 'recovery'),

@@ -4,7 +4,16 @@ import type { Route } from '../route.ts';
 /** `GET /v1/uhp`: open, and the same for everybody (U-030). */
 export function discoveryRoutes(implementation: Discovery['implementation']): readonly Route[] {
   const discovery = toDiscovery(
-    { streaming: true, sessions: true, cancellation: true, idempotency: true, reins_events: true },
+    {
+      streaming: true,
+      sessions: true,
+      cancellation: true,
+      idempotency: true,
+      reins_events: true,
+      reins_approvals: true,
+      reins_steering: true,
+      reins_queue: true,
+    },
     implementation,
   );
   return [{ path: '/v1/uhp', verbs: { GET: { open: true, handle: () => discovery } } }];

@@ -1,10 +1,8 @@
 // Tasks over HTTP: U-070 to U-074. Whoever reads is an observer: nothing here ends a task but a cancel (U-320).
 
-import { createHash } from 'node:crypto';
 import { RequestError } from '../../core/errors.ts';
 import type { RunId } from '../../core/ids.ts';
-import { canonicalJson } from '../../core/json.ts';
-import { parseCreateResponse, type CreateResponse } from '../../protocol/uhp/request.ts';
+import { parseCreateResponse } from '../../protocol/uhp/request.ts';
 import { acceptTask, type Accepted } from '../../tasks/accept-task.ts';
 import { cancelTask } from '../../tasks/cancel-task.ts';
 import { deleteResponse } from '../../tasks/delete-response.ts';
@@ -12,6 +10,7 @@ import { followTask } from '../../tasks/follow-task.ts';
 import { findRun } from '../../tasks/find-in-scope.ts';
 import { acceptedResponse, awaitResponse, readInputItems, readResponse } from '../../tasks/read-response.ts';
 import type { Services } from '../../tasks/services.ts';
+import { hashBody } from '../hash-body.ts';
 import { cursorOf, flagOf, idempotencyKeyOf, lastEventIdOf } from '../request-fields.ts';
 import { idOf, type Call, type Route } from '../route.ts';
 import type { SendStream } from '../send-stream.ts';
@@ -62,7 +61,7 @@ async function createResponse(services: Services, sendStream: SendStream, call: 
   const key = idempotencyKeyOf(call);
   const after = lastEventIdOf(call);
   if (after !== null) await requireKnownKey(services, principal, key);
-  const idempotency = key === null ? null : { key, bodyHash: hashBody(body) };
+  const idempotency = key === null ? null : { key, bodyHash: hashBody(body.bodyHashInput) };
   const accepted = await acceptTask(services, { principal, body, idempotency });
   markReplay(services, call, accepted);
   const { runId } = accepted;
@@ -121,11 +120,6 @@ async function requireKnownKey(services: Services, principal: string, key: strin
       message: 'This idempotency key is not known here (any more); nothing was started.',
       param: 'Idempotency-Key',
     });
-}
-
-/** UD-11: without `stream` and `background`, which only choose the form of delivery. */
-function hashBody(body: CreateResponse): string {
-  return createHash('sha256').update(canonicalJson(body.bodyHashInput)).digest('hex');
 }
 
 /** Set on the raw answer, so that a stream carries it, too (UD-11, UD-12). */

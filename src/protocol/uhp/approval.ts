@@ -172,7 +172,15 @@ export function parseAnswer(body: unknown) {
   throw new InvalidInputError('Give either answers, or declined as true.', 'answers');
 }
 
-function toAnswer({ id, selected, text }: { id: string; selected?: string[] | null | undefined; text?: string | null | undefined }): Answer {
+function toAnswer({
+  id,
+  selected,
+  text,
+}: {
+  id: string;
+  selected?: string[] | null | undefined;
+  text?: string | null | undefined;
+}): Answer {
   return {
     id,
     ...(selected === null || selected === undefined ? {} : { selected }),

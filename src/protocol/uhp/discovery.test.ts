@@ -58,10 +58,12 @@ test('U-101: a harness reads in camelCase and ms; without a default model the ke
     disabledTools: ['x'],
     maxStep: null,
     timeoutSeconds: 5,
+    permissions: null,
     createdAtMs: 1_786_400_000_123,
   };
   const harness = toUhpHarness(facts, { label: 'Reins engine' });
   expect(harness).toMatchObject({ id: 'chrn_1', object: 'harness', createdAt: 1_786_400_000_123, timeoutSeconds: 5 });
+  expect(harness).toMatchObject({ reinsPermissionMode: 'allow-all', reinsToolPermissions: {}, reinsQuestions: false });
   expect(harness).not.toHaveProperty('defaultModel');
 });
 

@@ -1,3 +1,4 @@
+import { allowAll, type RunPermissions } from '../../core/run-event.ts';
 import type { HarnessId } from '../../core/ids.ts';
 
 /** A harness as clients read it (U-101): camelCase, Unix ms. */
@@ -19,6 +20,11 @@ export type UhpHarness = {
   readonly maxStep: number | null;
   readonly timeoutSeconds: number | null;
   readonly createdAt: number;
+  /** What the agent may do unasked, and when it asks (UR-02). */
+  readonly reinsPermissionMode: RunPermissions['mode'];
+  readonly reinsToolPermissions: RunPermissions['tools'];
+  readonly reinsOnUnknown: RunPermissions['onUnknown'];
+  readonly reinsQuestions: boolean;
   /** What the runtime can do, in words (UD-87). */
   readonly reinsCapabilities?: Readonly<Record<string, string>>;
 };
@@ -32,6 +38,7 @@ export interface HarnessFacts {
   readonly disabledTools: readonly string[];
   readonly maxStep: number | null;
   readonly timeoutSeconds: number | null;
+  readonly permissions: RunPermissions | null;
   readonly createdAtMs: number;
 }
 
@@ -41,6 +48,7 @@ export interface BaseFacts {
 }
 
 export function toUhpHarness(facts: HarnessFacts, base: BaseFacts): UhpHarness {
+  const { mode, tools, onUnknown, questions } = facts.permissions ?? allowAll;
   return {
     id: facts.harnessId,
     object: 'harness',
@@ -57,6 +65,10 @@ export function toUhpHarness(facts: HarnessFacts, base: BaseFacts): UhpHarness {
     maxStep: facts.maxStep,
     timeoutSeconds: facts.timeoutSeconds,
     createdAt: facts.createdAtMs,
+    reinsPermissionMode: mode,
+    reinsToolPermissions: tools,
+    reinsOnUnknown: onUnknown,
+    reinsQuestions: questions,
     ...(base.capabilities === undefined ? {} : { reinsCapabilities: base.capabilities }),
   };
 }

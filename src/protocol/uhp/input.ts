@@ -17,15 +17,16 @@ export interface Input {
   readonly items: readonly JsonValue[];
 }
 
-type Role = 'user' | 'assistant' | 'system' | 'developer';
+const allRoles = ['user', 'assistant', 'system', 'developer'] as const;
+type Role = (typeof allRoles)[number];
 
 const maxItems = 1000;
 const maxParts = 1000;
 
-/** @throws InvalidInputError  With the path of the first item or part at fault. */
-export function parseInput(input: JsonValue): Input {
+/** @param roles  Those that an item may have. @throws InvalidInputError  With the path of the first item or part at fault. */
+export function parseInput(input: JsonValue, roles: readonly Role[] = allRoles): Input {
   const items = toItems(input);
-  const parsed = items.map((item, index) => parseItem(item, `input[${index}]`));
+  const parsed = items.map((item, index) => parseItem(item, roles, `input[${index}]`));
   if (!parsed.some(({ role, content }) => role === 'user' && content.some(isGiven))) {
     throw new InvalidInputError('input must hold a user message that says what to do.', 'input');
   }
@@ -56,13 +57,13 @@ interface ParsedItem {
   readonly content: readonly UserPart[];
 }
 
-function parseItem(item: JsonValue, path: string): ParsedItem {
+function parseItem(item: JsonValue, roles: readonly Role[], path: string): ParsedItem {
   if (!isJsonObject(item)) throw new InvalidInputError(`${path} must be an object with role and content.`, path);
   const type = item['type'] ?? 'message';
   if (type !== 'message') {
     throw new InvalidInputError(`${path}.type must be "message"; other items are not served.`, `${path}.type`);
   }
-  const role = parseRole(item['role'] ?? null, `${path}.role`);
+  const role = parseRole(item['role'] ?? null, roles, `${path}.role`);
   const content = item['content'] ?? null;
   if (typeof content === 'string') return { role, content: [{ type: 'text', text: content }] };
   if (!Array.isArray(content)) {
@@ -75,9 +76,10 @@ function parseItem(item: JsonValue, path: string): ParsedItem {
   return { role, content: parts.map((part, index) => parsePart(part, role, `${path}.content[${index}]`)) };
 }
 
-function parseRole(role: JsonValue, path: string): Role {
-  if (role === 'user' || role === 'assistant' || role === 'system' || role === 'developer') return role;
-  throw new InvalidInputError(`${path} must be user, assistant, system or developer.`, path);
+function parseRole(role: JsonValue, roles: readonly Role[], path: string): Role {
+  const known = roles.find((name) => name === role);
+  if (known !== undefined) return known;
+  throw new InvalidInputError(`${path} must be ${roles.join(' or ')}.`, path);
 }
 
 function parsePart(part: JsonValue, role: Role, path: string): UserPart {

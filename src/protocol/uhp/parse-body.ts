@@ -29,7 +29,9 @@ export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.infe
 }
 
 function pathOf(path: readonly PropertyKey[]): string {
-  return path.map((key, index) => (typeof key === 'number' ? `[${key}]` : `${index === 0 ? '' : '.'}${String(key)}`)).join('');
+  return path
+    .map((key, index) => (typeof key === 'number' ? `[${key}]` : `${index === 0 ? '' : '.'}${String(key)}`))
+    .join('');
 }
 
 /** Walks level by level, so that a hostile nesting cannot exhaust the stack. */

@@ -7,7 +7,6 @@ import { integer } from './columns.ts';
 import type { Database, Reads, Transaction } from './database.ts';
 import { indexEvents } from './index-events.ts';
 import type { RunNumbers } from './run-numbers.ts';
-import { closeStretch } from './stretches.ts';
 
 export interface Appender {
   readonly db: Database;
@@ -65,7 +64,9 @@ function refuse(tx: Reads, runNo: number, generation: number): AppendResult {
 }
 
 const endOfRun = `
-  UPDATE runs SET status = ?, ended_at = ?, owner = NULL, response = iif(deleted, NULL, ?) WHERE run_no = ?`;
+  UPDATE runs SET status = ?, ended_at = ?, owner = NULL, response = iif(deleted, NULL, ?),
+    last_batch = (SELECT max(batch_no) FROM event_batches)
+  WHERE run_no = ?`;
 const freeSession = `
   UPDATE sessions SET running_run_id = NULL, updated_at = ?, queue_held = queue_held OR (? <> 'completed' AND EXISTS
     (SELECT 1 FROM queued_tasks WHERE queued_tasks.session_id = sessions.session_id AND run_id IS NULL))
@@ -78,7 +79,6 @@ const freeSession = `
 function endRun(tx: Transaction, runNo: number, { status, response, atMs }: NonNullable<Append['end']>): void {
   tx.run('UPDATE heads SET open = 0 WHERE run_no = ?', runNo);
   tx.run(endOfRun, status, atMs, response === null ? null : JSON.stringify(response), runNo);
-  closeStretch(tx, runNo);
   cancelApprovals(tx, runNo, atMs);
   tx.run(freeSession, atMs, status, runNo);
 }

@@ -212,6 +212,9 @@ const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX content_uses_of_ref ON content_uses (ref);
   CREATE INDEX content_uses_unclaimed ON content_uses (unclaimed_since) WHERE unclaimed_since IS NOT NULL;
+
+  ALTER TABLE harnesses ADD COLUMN permissions TEXT;
+  ALTER TABLE harnesses ADD COLUMN planning INTEGER;
   `,
 ];
 

@@ -129,7 +129,15 @@ test('E-802: whatever the last append was, every other write is synced to the di
   await store.admit(a);
   const key = { keyId: 'key_a', principal: 'owner', hash: 'a', scopes: [], createdAtMs: 1, revokedAtMs: null };
   const owner = { principal: 'owner', name: 'x', base: 'native', createdAtMs: 1, deleted: false };
-  const nothing = { defaultModel: null, systemPrompt: null, disabledTools: [], maxStep: null, timeoutSeconds: null };
+  const nothing = {
+    defaultModel: null,
+    systemPrompt: null,
+    disabledTools: [],
+    maxStep: null,
+    timeoutSeconds: null,
+    permissions: null,
+    planning: null,
+  };
   const writes: readonly (() => Promise<unknown>)[] = [
     () => store.admit(admissionOf('b')),
     () => store.requestCancel(a.runId),
@@ -175,6 +183,7 @@ test('E-804: a database of the first schema is brought up to date and read as be
       ALTER TABLE event_batches DROP COLUMN committed;
       ALTER TABLE runs DROP COLUMN phase; ALTER TABLE runs DROP COLUMN parent_run_id;
       ALTER TABLE sessions DROP COLUMN queue_held;
+      ALTER TABLE harnesses DROP COLUMN permissions; ALTER TABLE harnesses DROP COLUMN planning;
       CREATE INDEX event_batches_by_era ON event_batches (batch_no >> 11, run_no, last_seq);
       CREATE INDEX runs_unfinished ON runs (run_no) WHERE status = 'running';
       CREATE INDEX runs_prunable ON runs (ended_at) WHERE pruned = 0;

@@ -3,6 +3,7 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { StorageError } from '../../core/errors.ts';
 import { harnessIds, keyIds, runIds, sessionIds } from '../../core/ids.ts';
+import type { RunPermissions } from '../../core/run-event.ts';
 import type { HarnessRecord, KeyRecord, RunRecord, SessionRecord, UnfinishedRun } from '../store.ts';
 import { flag, id, integer, jsonObject, nullable, oneOf, strings, text } from './columns.ts';
 import type { Row } from './database.ts';
@@ -96,9 +97,17 @@ export function harnessRecord(row: Row): HarnessRecord {
     disabledTools: strings(row, 'disabled_tools'),
     maxStep: nullable(row, 'max_step', integer),
     timeoutSeconds: nullable(row, 'timeout_seconds', integer),
+    permissions: nullable(row, 'permissions', permissions),
+    planning: nullable(row, 'planning', flag),
     createdAtMs: integer(row, 'created_at'),
     deleted: flag(row, 'deleted'),
   };
+}
+
+/** As they were put: nobody but a harness's own writers makes them. */
+function permissions(row: Row, name: string): RunPermissions {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return jsonObject(row, name) as unknown as RunPermissions;
 }
 
 export function keyRecord(row: Row): KeyRecord {
@@ -115,19 +124,21 @@ export function keyRecord(row: Row): KeyRecord {
 export const upsertHarness = `
   INSERT INTO harnesses
     (harness_id, principal, name, base, default_model, system_prompt, disabled_tools, max_step, timeout_seconds,
-     created_at, deleted)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     permissions, planning, created_at, deleted)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (harness_id) DO UPDATE SET
     principal = excluded.principal, name = excluded.name, base = excluded.base, default_model = excluded.default_model,
     system_prompt = excluded.system_prompt, disabled_tools = excluded.disabled_tools, max_step = excluded.max_step,
-    timeout_seconds = excluded.timeout_seconds, created_at = excluded.created_at, deleted = excluded.deleted`;
+    timeout_seconds = excluded.timeout_seconds, permissions = excluded.permissions, planning = excluded.planning,
+    created_at = excluded.created_at, deleted = excluded.deleted`;
 
 export function harnessValues(record: HarnessRecord): SQLInputValue[] {
   const { harnessId: key, principal, name, base, defaultModel, systemPrompt, createdAtMs } = record;
-  const { disabledTools, maxStep, timeoutSeconds, deleted } = record;
+  const { disabledTools, maxStep, timeoutSeconds, planning, deleted } = record;
   const tools = JSON.stringify(disabledTools);
-  const limits = [maxStep, timeoutSeconds];
-  return [key, principal, name, base, defaultModel, systemPrompt, tools, ...limits, createdAtMs, deleted ? 1 : 0];
+  const may = record.permissions === null ? null : JSON.stringify(record.permissions);
+  const rest = [maxStep, timeoutSeconds, may, planning === null ? null : Number(planning)];
+  return [key, principal, name, base, defaultModel, systemPrompt, tools, ...rest, createdAtMs, deleted ? 1 : 0];
 }
 
 export const upsertKey = `

@@ -1,0 +1,150 @@
+// Durable runs for programs: agents over a store, with no server (E chapter 1.3).
+
+import { assembleFrom, type AgentParts } from './agent.ts';
+import { baseOf, createAgentAdapter } from './runtimes/agent-adapter.ts';
+import { ConfigurationError } from './core/errors.ts';
+import { createBackgroundRuns } from './tasks/background-runs.ts';
+import { createDurableRuntime } from './runtimes/durable-runtime.ts';
+import { createFrameFeeds } from './tasks/frame-feeds.ts';
+import { createObservers, type Observers } from './runtimes/observers.ts';
+import { createRegistry } from './harnesses/registry.ts';
+import { createRunChild } from './runtimes/durable-children.ts';
+import { createRunLog, type RunLog } from './stores/run-log.ts';
+import { dirname, resolve } from 'node:path';
+import { expireTasks } from './tasks/expire-tasks.ts';
+import { fixedWorkspace } from './files/workspaces.ts';
+import { mkdirSync } from 'node:fs';
+import { openSqlite } from './stores/sqlite/open-sqlite.ts';
+import { repeat } from './tasks/repeat.ts';
+import { silentLogger, type Logger } from './core/logger.ts';
+import { superviseRuns } from './tasks/supervise-runs.ts';
+import { systemClock, systemRandom } from './system.ts';
+import type { AgentConfig } from './runtimes/agent-config.ts';
+import type { AssembledAgent } from './runtimes/assembled-agent.ts';
+import type { Clock } from './core/clock.ts';
+import type { RunId } from './core/ids.ts';
+import type { Runtime } from './runtimes/runtime.ts';
+import type { Services } from './tasks/services.ts';
+
+/** Where runs are kept: a file on this machine, or nowhere but in this process. */
+export type RuntimeDriver = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'memory' };
+
+export interface AgentDefinition {
+  /** `config.name` is what runs are submitted to. */
+  readonly config?: AgentConfig;
+  readonly parts?: AgentParts;
+}
+
+export interface RuntimeOptions {
+  readonly agents: readonly AgentDefinition[];
+  /** Absent: the file `.reins/runs.sqlite` below the current folder. */
+  readonly driver?: RuntimeDriver;
+  readonly retention?: {
+    /** Replay of events and idempotency keys, from the end of a run (E-845); absent: a day. */
+    readonly deltaSeconds?: number;
+  };
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+}
+
+const superviseEveryMs = 1_000;
+const expireEveryMs = 60_000;
+const defaultDeltaSeconds = 86_400;
+
+/**
+ * Opens the store, takes over what an earlier process left, and goes on with it.
+ * @throws ConfigurationError  An agent that can never work, or two of one name.
+ * @throws StorageError  The store cannot be opened.
+ */
+export function createRuntime(options: RuntimeOptions): Runtime {
+  const { clock = systemClock, logger = silentLogger } = options;
+  const agents = options.agents.map(({ config = {}, parts = {} }) => assembleFrom(config, { clock, logger, ...parts }));
+  const names = agents.map(({ ref }) => ref.name);
+  if (agents.length === 0 || new Set(names).size < names.length)
+    throw new ConfigurationError('A runtime needs at least one agent, and each needs a name of its own.');
+  const store = openSqlite(databaseOf(options.driver));
+  const log = createRunLog({ store, clock, logger });
+  const observers = watchRuns(log, agents);
+  const runChild = createRunChild(() => services);
+  const adapters = withSubAgents(agents).map((agent) =>
+    createAgentAdapter(agent, {
+      content: store,
+      runChild,
+      onRepetition: (runId) => observers.get(runId)?.fire('repetition'),
+    }),
+  );
+  const services: Services = {
+    store,
+    log,
+    clock,
+    logger,
+    random: systemRandom,
+    workspaces: fixedWorkspace(agents[0]?.workspace ?? '.'),
+    harnesses: createRegistry(adapters),
+    runs: createBackgroundRuns({ clock, logger }),
+    frames: createFrameFeeds(log),
+    owner: systemRandom.token(),
+    settings: {
+      timeoutSeconds: Number.MAX_SAFE_INTEGER,
+      maxTimeoutSeconds: Number.MAX_SAFE_INTEGER,
+      systemPrompt: null,
+      planning: false,
+      approvalSeconds: null,
+      streamRetentionSeconds: options.retention?.deltaSeconds ?? defaultDeltaSeconds,
+      sessionRetentionSeconds: null,
+    },
+  };
+  const upkeep = startUpkeep(services);
+  return createDurableRuntime(services, agents, {
+    async close() {
+      await Promise.all([services.runs.drain(), ...upkeep.map((each) => each.stop())]);
+      await log.close();
+      await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
+      await store[Symbol.asyncDispose]();
+    },
+  });
+}
+
+function databaseOf(driver: RuntimeDriver = { kind: 'sqlite', path: '.reins/runs.sqlite' }): string {
+  if (driver.kind === 'memory') return ':memory:';
+  const path = resolve(driver.path);
+  mkdirSync(dirname(path), { recursive: true });
+  return path;
+}
+
+/** Agents and those that work for them, each once. */
+function withSubAgents(agents: readonly AssembledAgent[]): readonly AssembledAgent[] {
+  const all = agents.flatMap((agent) => [agent, ...withSubAgents(agent.subagents.map((each) => each.agent))]);
+  return [...new Map(all.map((agent) => [baseOf(agent), agent])).values()];
+}
+
+/** Hooks and traces of each run, from its first event of a leg to its last. */
+function watchRuns(log: RunLog, agents: readonly AssembledAgent[]): ReadonlyMap<RunId, Observers> {
+  const byDigest = new Map(withSubAgents(agents).map((agent) => [agent.ref.digest, agent]));
+  const watching = new Map<RunId, Observers>();
+  log.onPublish((runId, events) => {
+    const [first] = events;
+    if (first?.type === 'run-started' && !watching.has(runId)) {
+      const agent = byDigest.get(first.data.agent?.digest ?? '');
+      if (agent !== undefined) watching.set(runId, createObservers(agent));
+    }
+    watching.get(runId)?.see(events);
+    if (events.at(-1)?.type === 'run-result') watching.delete(runId);
+  });
+  return watching;
+}
+
+function startUpkeep(services: Services) {
+  const { clock, logger } = services;
+  const supervise = () => superviseRuns(services);
+  const onFailure = (cause: unknown) => logger.error('The scan of runs failed.', {}, cause);
+  supervise().catch(onFailure);
+  return [
+    repeat(clock, { everyMs: superviseEveryMs, work: supervise, onFailure }),
+    repeat(clock, {
+      everyMs: expireEveryMs,
+      work: (signal) => expireTasks(services, signal),
+      onFailure: (cause) => logger.error('Retention failed.', {}, cause),
+    }),
+  ];
+}

@@ -1,0 +1,38 @@
+import { ConfigurationError } from '../core/errors.ts';
+import { harnessIds, type HarnessId } from '../core/ids.ts';
+import type { HarnessRecord } from '../stores/store.ts';
+import type { Services } from './services.ts';
+
+/** The principal's harness of that base; made where there is none (UD-34). @throws ConfigurationError  There is no such base. */
+export async function ensureHarness(
+  { store, clock, random, harnesses }: Services,
+  principal: string,
+  base: string,
+): Promise<HarnessId> {
+  const existing = (await store.harnesses(principal)).find((record) => record.base === base);
+  if (existing !== undefined) return existing.harnessId;
+  const adapter = harnesses.adapter(base);
+  if (adapter === undefined)
+    throw new ConfigurationError(`There is no harness '${base}'; there is: ${harnesses.bases.join(', ')}.`);
+  const record: HarnessRecord = {
+    ...plainHarness,
+    harnessId: harnessIds.make(random.token()),
+    principal,
+    name: adapter.label,
+    base,
+    createdAtMs: clock.now(),
+  };
+  await store.putHarness(record);
+  return record.harnessId;
+}
+
+const plainHarness: Omit<HarnessRecord, 'harnessId' | 'principal' | 'name' | 'base' | 'createdAtMs'> = {
+  defaultModel: null,
+  systemPrompt: null,
+  disabledTools: [],
+  permissions: null,
+  planning: null,
+  maxStep: null,
+  timeoutSeconds: null,
+  deleted: false,
+};
