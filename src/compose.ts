@@ -23,9 +23,9 @@ import { openCatalogue } from './open-catalogue.ts';
 import { openShell } from './open-shell.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
-import { recoverRuns } from './tasks/recover-runs.ts';
 import { repeat, type Repeated } from './tasks/repeat.ts';
 import { packageVersion } from './version.ts';
+import { superviseRuns } from './tasks/supervise-runs.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
 import { stderrLogger, systemClock, systemRandom } from './system.ts';
 import { ConfigurationError, StorageError } from './core/errors.ts';
@@ -87,7 +87,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const upkeep: Repeated[] = [];
   return {
     async listen() {
-      await recoverRuns(services);
+      await superviseRuns(services);
       const url = await http.listen(host, port);
       upkeep.push(...startUpkeep(services));
       return { url, firstKey: apiKey === null ? await ensureKey(services, folder) : null };
@@ -289,7 +289,7 @@ function startUpkeep(services: Services): readonly Repeated[] {
   return [
     repeat(clock, {
       everyMs: recoverEveryMs,
-      work: () => recoverRuns(services),
+      work: () => superviseRuns(services),
       onFailure: (cause) => logger.error('The recovery scan failed.', {}, cause),
     }),
     repeat(clock, {

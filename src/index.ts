@@ -14,6 +14,9 @@ export {
   RunTruncated,
 } from './core/run-result.ts';
 export type { Limits, PendingTool, RunEvent, RunEventType, Todo, UserMessage } from './core/run-event.ts';
+export { createRuntime, type AgentDefinition, type RuntimeDriver, type RuntimeOptions } from './runtime.ts';
+export type { Runtime, Decision, PendingFilter } from './runtimes/runtime.ts';
+export type { DurableRunOptions, EventsOptions, RunHandle } from './runtimes/durable-runs.ts';
 export type { Usage } from './core/usage.ts';
 export { defineTool, type InputSchema } from './engine/define-tool.ts';
 export type { Hooks, HookName, HookPayload } from './engine/hooks.ts';

@@ -25,9 +25,13 @@ import type { Clock } from './core/clock.ts';
 import type { RunId } from './core/ids.ts';
 import type { Runtime } from './runtimes/runtime.ts';
 import type { Services } from './tasks/services.ts';
+import type { Store } from './stores/store.ts';
 
-/** Where runs are kept: a file on this machine, or nowhere but in this process. */
-export type RuntimeDriver = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'memory' };
+/** Where runs are kept: a file on this machine, nowhere but in this process, or a store of the caller's, closed with the runtime. */
+export type RuntimeDriver =
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'store'; readonly store: Store };
 
 export interface AgentDefinition {
   /** `config.name` is what runs are submitted to. */
@@ -62,7 +66,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const names = agents.map(({ ref }) => ref.name);
   if (agents.length === 0 || new Set(names).size < names.length)
     throw new ConfigurationError('A runtime needs at least one agent, and each needs a name of its own.');
-  const store = openSqlite(databaseOf(options.driver));
+  const store = openStore(options.driver);
   const log = createRunLog({ store, clock, logger });
   const observers = watchRuns(log, agents);
   const runChild = createRunChild(() => services);
@@ -89,7 +93,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       maxTimeoutSeconds: Number.MAX_SAFE_INTEGER,
       systemPrompt: null,
       planning: false,
-      approvalSeconds: null,
+      approvalSeconds: 604_800,
       streamRetentionSeconds: options.retention?.deltaSeconds ?? defaultDeltaSeconds,
       sessionRetentionSeconds: null,
     },
@@ -105,11 +109,18 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   });
 }
 
-function databaseOf(driver: RuntimeDriver = { kind: 'sqlite', path: '.reins/runs.sqlite' }): string {
-  if (driver.kind === 'memory') return ':memory:';
-  const path = resolve(driver.path);
-  mkdirSync(dirname(path), { recursive: true });
-  return path;
+function openStore(driver: RuntimeDriver = { kind: 'sqlite', path: '.reins/runs.sqlite' }): Store {
+  switch (driver.kind) {
+    case 'store':
+      return driver.store;
+    case 'memory':
+      return openSqlite(':memory:');
+    case 'sqlite': {
+      const path = resolve(driver.path);
+      mkdirSync(dirname(path), { recursive: true });
+      return openSqlite(path);
+    }
+  }
 }
 
 /** Agents and those that work for them, each once. */

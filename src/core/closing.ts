@@ -5,6 +5,7 @@
 // C2. Order: decisions, answers, `step-finished`, `budget-reached`?, `error`?, `run-result` (E-131).
 // C3. What still waits for a person when a run ends is decided `cancelled` first, then its call is closed (E-607). A run
 //     that parks closes nothing: `parkRun`.
+// C4. Manual calls that were in flight when the run was stopped stay in its `pending`, for the record (E-818).
 
 import { approvalIds } from './ids.ts';
 import { costOf } from './cost.ts';
@@ -53,7 +54,7 @@ export function closeRun(state: RunState, ending: Ending, nowMs: number): readon
   const drafts: EventDraft[] = state.pending
     .filter(isOpen)
     .map((entry) => decidedBy('engine', entry, { decision: 'cancelled' }));
-  const pending = ending.status === 'cancelled' ? uncertainCalls(state, nowMs) : [];
+  const pending = uncertainCalls(state, nowMs);
   if (state.open !== null) drafts.push(...closeStep(state, state.open, { ending, nowMs }));
   if (ending.status !== 'cancelled' && ending.budget !== undefined && state.budget === null)
     drafts.push({ type: 'budget-reached', data: ending.budget, ...position });
@@ -71,14 +72,16 @@ export function decidedBy(
   return { type: 'approval-decided', data: { approvalId, executionKey, kind, by, ...said }, step, attempt: 0 };
 }
 
-/** Manual calls in flight whose outcome nobody knows, for the record of a cancelled run (E-818). */
+/** Calls of the open step whose outcome nobody knows (C4). */
 function uncertainCalls(state: RunState, nowMs: number): readonly PendingTool[] {
   return (state.open?.calls ?? []).flatMap(({ call, progress }): PendingTool[] => {
-    if (progress.at !== 'dispatched' || progress.replay !== 'manual') return [];
-    const request = { kind: 'recovery', input: progress.input, argsDigest: '', name: call.name } as const;
-    return [
-      pendingTool(state, { ...request, callId: call.id, replay: 'manual', nowMs, attempt: progress.toolAttempt }),
-    ];
+    const inFlight = progress.at === 'dispatched' && progress.replay === 'manual';
+    const cutShort = (progress.at === 'returned' || progress.at === 'answered') && progress.outcome === 'unknown';
+    if (!inFlight && !cutShort) return [];
+    const { name, input } = progress;
+    const attempt = inFlight ? progress.toolAttempt : 1;
+    const request = { kind: 'recovery', callId: call.id, name, input, argsDigest: '', replay: 'manual' } as const;
+    return [pendingTool(state, { ...request, attempt, nowMs })];
   });
 }
 
@@ -136,7 +139,6 @@ function closeStep(
 
 /** The end of the open step: `finishReason` null when no reply was accepted (E-127). */
 export function finishStep(state: RunState, open: OpenStep, nowMs: number): EventDraft {
-  const accepted = open.stage.at === 'accepted';
   return {
     type: 'step-finished',
     step: state.step,
@@ -144,7 +146,8 @@ export function finishStep(state: RunState, open: OpenStep, nowMs: number): Even
     data: {
       finishReason: open.finishReason,
       usage: open.usage,
-      usageIncomplete: open.usageIncomplete || !accepted,
+      // A call that was under way has used something that nobody said.
+      usageIncomplete: open.usageIncomplete || open.stage.at === 'calling',
       served: open.served,
       requested: open.requested,
       calls: open.calls.length,
@@ -197,31 +200,31 @@ export function answerCall(
   const executionKey = executionKeyOf(state.runId, position.step, call.id);
   const input = 'input' in progress ? progress.input : parsedOrText(call.arguments);
   const drafts: EventDraft[] = [];
-  const named = { id: call.id, name: call.name, input, executionKey };
+  const named = { id: call.id, name: 'name' in progress ? progress.name : call.name, input, executionKey };
   if (progress.at === 'written')
     drafts.push({ type: 'tool-call-start', data: { ...named, willRun: false }, ...position });
   const toolAttempt = progress.at === 'dispatched' ? progress.toolAttempt : 0;
   const complete = { ...named, outcome: answer.outcome, toolAttempt, durationMs: 0, _raw: answer.content };
   drafts.push({ type: 'tool-call-complete', data: complete, ...position });
-  drafts.push(resultDraft(state, entry, { content: answer.content, isError: answer.isError ?? true }));
+  const result = { content: answer.content, isError: answer.isError ?? true };
+  drafts.push(resultDraft(state, { id: call.id, name: named.name, ...result }));
   return drafts;
 }
 
 /** The answer to a call that came back before its owner was gone: from the stored result, without running it (E-532). */
 export function answerReturned(
   state: RunState,
-  entry: CallState,
-  { raw, outcome }: Extract<CallProgress, { at: 'returned' }>,
+  { call }: CallState,
+  { name, raw, outcome }: Extract<CallProgress, { at: 'returned' }>,
 ): EventDraft {
-  return resultDraft(state, entry, { ...toolAnswer(raw), isError: outcome !== 'ok' });
+  return resultDraft(state, { id: call.id, name, ...toolAnswer(raw), isError: outcome !== 'ok' });
 }
 
 function resultDraft(
   state: RunState,
-  { call }: CallState,
-  result: ToolAnswerContent & { readonly isError: boolean },
+  { id, ...result }: ToolAnswerContent & { readonly id: string; readonly name: string; readonly isError: boolean },
 ): EventDraft {
-  return { type: 'tool-result', data: { toolCallId: call.id, name: call.name, ...result }, ...callPosition(state) };
+  return { type: 'tool-result', data: { toolCallId: id, ...result }, ...callPosition(state) };
 }
 
 function callPosition(state: RunState): { step: number; attempt: number } {
@@ -245,8 +248,7 @@ function resultOf(
 ): RunResultData {
   const { ending, nowMs, pending } = o;
   const output = outputOf(state);
-  const answered = ending.status === 'completed' && output !== '';
-  const partial = answered ? null : state.abandonedText || (output === '' ? (state.last?.text ?? '') : '');
+  const partial = ending.status === 'completed' && output !== '' ? '' : unfinishedText(state, output);
   const cost = costOf(state.usage, state.limits);
   return {
     runId: state.runId,
@@ -290,9 +292,16 @@ function stopReasonOf(ending: Ending | Park): StopReason | null {
   }
 }
 
+/** What was shown for an answer that is not there: by the attempt or calling turn that came last (E-061). */
+function unfinishedText({ open, last, abandonedText }: RunState, output: string): string {
+  if (open !== null) return open.text || open.shownText;
+  return abandonedText || (output === '' ? (last?.text ?? '') : '');
+}
+
 /** Text of the answer: the last accepted reply whose calls, if it has any, were not run (E-061). */
 function outputOf(state: RunState): string {
   const { last } = state;
   const answers = last !== null && last.finishReason !== null && (last.calls === 0 || last.callsNotRun);
-  return state.answerBefore + state.answerPieces + (answers ? last.text : '');
+  const answer = state.answerPieces + (answers ? last.text : '');
+  return [state.answerBefore, answer].filter((text) => text !== '').join('\n\n');
 }

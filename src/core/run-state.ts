@@ -32,17 +32,19 @@ import type {
 } from './run-event.ts';
 
 /** Life of one tool call: `written` by the model, then announced, dispatched, returned, answered (E-531). */
-export type CallProgress =
-  | { readonly at: 'written' }
-  | { readonly at: 'started'; readonly input: JsonValue; readonly willRun: boolean }
-  | {
-      readonly at: 'dispatched';
-      readonly input: JsonValue;
-      readonly toolAttempt: number;
-      readonly replay: ReplayPolicy;
-    }
-  | { readonly at: 'returned'; readonly input: JsonValue; readonly outcome: ToolOutcome; readonly raw: JsonValue }
-  | { readonly at: 'answered'; readonly input: JsonValue; readonly outcome: ToolOutcome };
+export type CallProgress = { readonly at: 'written' } | (BegunCall & CallStage);
+
+/** Name and input as the call was begun with: the model's own can be an alias (E-512). */
+interface BegunCall {
+  readonly name: string;
+  readonly input: JsonValue;
+}
+
+type CallStage =
+  | { readonly at: 'started'; readonly willRun: boolean }
+  | { readonly at: 'dispatched'; readonly toolAttempt: number; readonly replay: ReplayPolicy }
+  | { readonly at: 'returned'; readonly outcome: ToolOutcome; readonly raw: JsonValue }
+  | { readonly at: 'answered'; readonly outcome: ToolOutcome };
 
 export interface CallState {
   readonly call: ToolCall;
@@ -57,11 +59,11 @@ export interface OpenStep {
   readonly startedAtMs: number;
   /** The attempt in flight, or cut, or accepted. */
   readonly attempt: number;
-  /** Attempts lost to a crash or a lost worker; they do not use the retry budget up (E-213). */
-  readonly crashResets: number;
   /** Attempts of earlier legs: an explicit resume or a decision begins with a fresh retry budget (E-213). */
   readonly earlierAttempts: number;
-  /** Attempts lost to a request that was too long and was shortened (E-440). */
+  /** Of this leg's, those lost to a crash or a lost worker; they do not use the retry budget up (E-213). */
+  readonly crashResets: number;
+  /** Of this leg's, those lost to a request that was too long and was shortened (E-440). */
   readonly overflowResets: number;
   /** Text shown by that attempt, accepted or not. */
   readonly shownText: string;
@@ -151,7 +153,7 @@ export interface RunState {
   readonly unread: readonly string[];
   /** Fingerprints of the newest calls with their results, for the loop guard (E-560). */
   readonly recentCalls: readonly string[];
-  /** Text of an answer before the reminder of an open task list; kept in front of what follows (E-408). */
+  /** The answer before the one reminder of an open task list; kept in front of what follows (E-408). */
   readonly answerBefore: string;
   /** Accepted pieces of an answer that a later step continues (E-401). */
   readonly answerPieces: string;
@@ -376,13 +378,15 @@ function hearUser(state: RunState, { data }: RunEventOf<'user-message'>): RunSta
   if (data.mode === 'steer')
     return state.unread.includes(data.messageId) ? state : { ...state, unread: [...state.unread, data.messageId] };
   if (data.purpose !== 'todo-reminder') return state;
-  const answerBefore = `${state.answerBefore}${state.answerPieces}${state.last?.text ?? ''}\n\n`;
+  const answerBefore = `${state.answerPieces}${state.last?.text ?? ''}`;
   return { ...state, answerBefore, recoveries: { ...state.recoveries, reminded: true } };
 }
 
 function startStep(state: RunState, event: RunEventOf<'step-started'>): RunState {
   const { last, recoveries } = state;
   const continues = event.data.purpose === 'continuation';
+  const cut = last?.finishReason === 'max-tokens' || last?.finishReason === 'pause-turn';
+  const kind = cut ? last.finishReason : last?.empty === true ? 'empty' : null;
   return {
     ...state,
     step: event.step,
@@ -394,9 +398,9 @@ function startStep(state: RunState, event: RunEventOf<'step-started'>): RunState
     piecesSwitched: continues && (state.piecesSwitched || last?.switched === true),
     recoveries: {
       ...recoveries,
-      truncations: recoveries.truncations + (last?.finishReason === 'max-tokens' ? 1 : 0),
-      pauses: recoveries.pauses + (last?.finishReason === 'pause-turn' ? 1 : 0),
-      empties: recoveries.empties + (last?.empty === true && last.finishReason !== 'max-tokens' ? 1 : 0),
+      truncations: recoveries.truncations + (kind === 'max-tokens' ? 1 : 0),
+      pauses: recoveries.pauses + (kind === 'pause-turn' ? 1 : 0),
+      empties: recoveries.empties + (kind === 'empty' ? 1 : 0),
     },
   };
 }
@@ -424,7 +428,7 @@ function resumeLeg(
   const open =
     state.open === null || from.cause === 'recovery'
       ? state.open
-      : { ...state.open, earlierAttempts: state.open.attempt - 1 };
+      : { ...state.open, earlierAttempts: state.open.attempt - 1, crashResets: 0, overflowResets: 0 };
   return { ...state, parkedMs, open };
 }
 
@@ -521,7 +525,7 @@ function evolveCall(state: RunState, event: CallEvent): RunState {
   if (state.open === null) return state;
   const id = event.type === 'tool-result' ? event.data.toolCallId : event.data.id;
   const calls = state.open.calls.map((entry) =>
-    entry.call.id === id ? { ...entry, progress: progressAfter(entry.progress, event) } : entry,
+    entry.call.id === id ? { ...entry, progress: progressAfter(entry, event) } : entry,
   );
   const ranTools = state.open.ranTools || event.type === 'tool-dispatched';
   const next = { ...state, open: { ...state.open, calls, ranTools } };
@@ -541,21 +545,17 @@ function remember({ recentCalls, limits }: RunState, { data }: RunEventOf<'tool-
   return [...recentCalls, call].slice(-limits.loopGuard.history);
 }
 
-function progressAfter(progress: CallProgress, event: CallEvent): CallProgress {
+function progressAfter({ call, progress }: CallState, event: CallEvent): CallProgress {
+  const begun = progress.at === 'written' ? { name: call.name, input: null } : progress;
+  const { name, input } = event.type === 'tool-call-start' || event.type === 'tool-call-complete' ? event.data : begun;
   switch (event.type) {
     case 'tool-call-start':
-      return { at: 'started', input: event.data.input, willRun: event.data.willRun };
-    case 'tool-dispatched': {
-      const input = 'input' in progress ? progress.input : null;
-      return { at: 'dispatched', input, toolAttempt: event.data.toolAttempt, replay: event.data.replay };
-    }
+      return { at: 'started', name, input, willRun: event.data.willRun };
+    case 'tool-dispatched':
+      return { at: 'dispatched', name, input, toolAttempt: event.data.toolAttempt, replay: event.data.replay };
     case 'tool-call-complete':
-      return { at: 'returned', input: event.data.input, outcome: event.data.outcome, raw: event.data._raw };
+      return { at: 'returned', name, input, outcome: event.data.outcome, raw: event.data._raw };
     case 'tool-result':
-      return {
-        at: 'answered',
-        input: 'input' in progress ? progress.input : null,
-        outcome: progress.at === 'returned' ? progress.outcome : 'ok',
-      };
+      return { at: 'answered', name, input, outcome: progress.at === 'returned' ? progress.outcome : 'ok' };
   }
 }

@@ -171,7 +171,7 @@ function summaryMessage(summary: string | undefined): Message {
 export function viewOf(transcript: Transcript, earlier: readonly Message[]): readonly Message[] {
   const { messages, clearedThrough, droppedThrough, summary } = transcript;
   if (clearedThrough === null && droppedThrough === null) return [...earlier, ...messages];
-  const read = [...readMessages(transcript, earlier)];
+  const read = readMessages(transcript, earlier);
   const first = (droppedThrough ?? askedAt) > askedAt ? read.findIndex(({ place }) => place > askedAt) : 0;
   const view = read.map(({ message }) => message);
   if (summary !== null) view.splice(first < 0 ? view.length : first, 0, summary);
@@ -185,7 +185,7 @@ export function withoutPlace({ seq: _seq, ...message }: Message): Message {
 
 /** What compaction may still take away: all that is read, but what this run was asked. */
 export function compactable(transcript: Transcript, earlier: readonly Message[]): readonly PlacedMessage[] {
-  return [...readMessages(transcript, earlier)].filter(({ place }) => place !== askedAt);
+  return readMessages(transcript, earlier).filter(({ place }) => place !== askedAt);
 }
 
 export interface PlacedMessage {
@@ -196,18 +196,18 @@ export interface PlacedMessage {
 /** The first event of a log is the `run-started` with the input (E-121). */
 const askedAt = 1;
 
-function* readMessages(transcript: Transcript, earlier: readonly Message[]): Generator<PlacedMessage> {
+/** What is read, with its places (T3). */
+function readMessages(transcript: Transcript, earlier: readonly Message[]): readonly PlacedMessage[] {
   const cleared = transcript.clearedThrough ?? -Infinity;
   const dropped = transcript.droppedThrough ?? -Infinity;
-  for (const { message, place } of placed(earlier, transcript.messages))
+  const read: PlacedMessage[] = [];
+  const add = (message: Message, place: number) => {
     if (place > dropped || place === askedAt)
-      yield { message: place <= cleared ? withoutOutput(message) : message, place };
-}
-
-/** Messages with their places (T3). */
-function* placed(earlier: readonly Message[], messages: readonly Message[]): Generator<PlacedMessage> {
-  for (const [index, message] of earlier.entries()) yield { message, place: index - earlier.length + 1 };
-  for (const message of messages) yield { message, place: message.seq ?? askedAt };
+      read.push({ message: place <= cleared ? withoutOutput(message) : message, place });
+  };
+  earlier.forEach((message, index) => add(message, index - earlier.length + 1));
+  for (const message of transcript.messages) add(message, message.seq ?? askedAt);
+  return read;
 }
 
 const clearedOf = new WeakMap<Message, Message>();

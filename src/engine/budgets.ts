@@ -4,6 +4,7 @@ import type { BudgetReached } from '../core/run-event.ts';
 import type { Ending } from '../core/closing.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { StopReason } from '../core/outcome.ts';
+import type { Usage } from '../core/usage.ts';
 
 /**
  * The end of a run whose cost, tokens or output tokens are spent, in this order (E-422); null while all last. Time has a
@@ -11,7 +12,7 @@ import type { StopReason } from '../core/outcome.ts';
  */
 export function spentBudget(state: RunState): Ending | null {
   const { limits } = state;
-  const usage = addUsage(state.usage, state.open?.usage ?? null);
+  const usage = usedSoFar(state);
   const { dollars } = costOf(usage, limits);
   if (limits.maxCostDollars !== null && dollars !== null && dollars >= limits.maxCostDollars)
     return spent('max-cost', { budget: 'cost', limit: limits.maxCostDollars, used: dollars, then: 'stop' });
@@ -30,6 +31,12 @@ function spent(stopReason: StopReason, budget: BudgetReached): Ending {
 }
 
 /** What is left of the run's output budget by the provider's own figures; null = no budget (UD-03). */
-export function outputTokensLeft({ limits, usage }: RunState): number | null {
-  return limits.maxOutputTokens === null ? null : limits.maxOutputTokens - (usage?.outputTokens ?? 0);
+export function outputTokensLeft(state: RunState): number | null {
+  const { maxOutputTokens } = state.limits;
+  return maxOutputTokens === null ? null : maxOutputTokens - (usedSoFar(state)?.outputTokens ?? 0);
+}
+
+/** Given-up attempts of the open step included. */
+function usedSoFar({ usage, open }: RunState): Usage | null {
+  return addUsage(usage, open?.usage ?? null);
 }

@@ -8,7 +8,7 @@
 import { attachedFileText } from './attached-file.ts';
 import { contextView } from './context-view.ts';
 import { isJsonObject, parsedOrText, type JsonObject } from '../core/json.ts';
-import { loadMedia, mediaPart, type MediaShelf } from './media-part.ts';
+import { loadMedia, mediaOf, mediaPart, type MediaShelf } from './media-part.ts';
 import { markPrompt, takesCacheMarks } from './prompt-cache.ts';
 import { taskListText } from './task-list-text.ts';
 import type { AssistantPart, Message, ToolAnswer } from '../core/transcript.ts';
@@ -16,8 +16,12 @@ import type { ContentStore } from './content-store.ts';
 import type { OpenedModel } from './model.ts';
 import type { PromptCachePolicy } from './policies.ts';
 import type { RunState } from '../core/run-state.ts';
-import type { ToolCall, UserPart } from '../core/run-event.ts';
-import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
+import type { UserPart } from '../core/run-event.ts';
+import type {
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolResultPart as ToolResult,
+} from '@ai-sdk/provider';
 
 export interface PromptOptions {
   readonly history: readonly Message[];
@@ -60,79 +64,37 @@ interface TurnOptions extends PromptOptions {
   readonly shelf: MediaShelf;
 }
 
+type MessageOf<R extends Message['role']> = Extract<Message, { readonly role: R }>;
+type UserMessage = Extract<LanguageModelV4Message, { role: 'user' }>;
+type Reply = Extract<LanguageModelV4Message, { role: 'assistant' }>;
+type ReplyPart = Reply['content'][number];
+
 function writeTurns(view: readonly Message[], options: TurnOptions): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = [];
   const repair = (what: Repair) => options.onRepair?.(what);
-  for (const turn of pairResults(view, repair)) {
-    switch (turn.role) {
+  let replies = 0;
+  for (const [index, message] of view.entries()) {
+    switch (message.role) {
       case 'user':
-        addTurn(prompt, { role: 'user', content: turn.content.flatMap((part) => userContent(part, options)) }, repair);
+        addTurn(prompt, { role: 'user', content: [...userParts(message, options)] }, repair);
         break;
       case 'assistant': {
-        const content = turn.parts.flatMap((part) => replyContent(part, options));
-        addTurn(prompt, { role: 'assistant', content }, repair);
-        const results = turn.results.map(({ call, answer }) => toolResult(call, answer, options));
-        if (results.length > 0) prompt.push({ role: 'tool', content: results });
+        replies += 1;
+        const content = replyParts(message, options);
+        addTurn(prompt, { role: 'assistant', content: [...content] }, repair);
+        const results = pairResults(content, resultsBehind(view, index, options), repair);
+        if (results.length > 0) prompt.push({ role: 'tool', content: [...results] });
+        break;
       }
+      case 'tool':
+        // Placed with the calls they answer; before any reply there are none.
+        if (replies === 0) for (const _ of message.answers) repair('result-without-call');
     }
   }
   return prompt;
 }
 
-type Turn =
-  | { readonly role: 'user'; readonly content: readonly UserPart[] }
-  | {
-      readonly role: 'assistant';
-      readonly parts: readonly AssistantPart[];
-      readonly results: readonly { readonly call: ToolCall; readonly answer: ToolAnswer }[];
-    };
-
-/** The messages with each reply's results beside it, whatever stood between them (Q1). */
-function pairResults(view: readonly Message[], repair: (what: Repair) => void): readonly Turn[] {
-  const turns: Turn[] = [];
-  let answers: ToolAnswer[] = [];
-  for (const message of view.toReversed()) {
-    switch (message.role) {
-      case 'user':
-        turns.push({ role: 'user', content: message.content });
-        break;
-      case 'tool':
-        answers.unshift(...message.answers);
-        break;
-      case 'assistant':
-        turns.push({ role: 'assistant', parts: message.parts, results: resultsOf(message.parts, answers, repair) });
-        answers = [];
-    }
-  }
-  for (const _ of answers) repair('result-without-call');
-  return turns.toReversed();
-}
-
-function resultsOf(
-  parts: readonly AssistantPart[],
-  answers: readonly ToolAnswer[],
-  repair: (what: Repair) => void,
-): Extract<Turn, { role: 'assistant' }>['results'] {
-  const results = parts.flatMap((part) => {
-    if (part.kind !== 'tool-call') return [];
-    const { call } = part;
-    const given = answers.filter(({ toolCallId }) => toolCallId === call.id);
-    for (const _ of given.slice(1)) repair('second-result');
-    const answer = given.at(-1);
-    if (answer !== undefined) return [{ call, answer }];
-    repair('call-without-result');
-    const content = 'This call has no recorded result.';
-    return [{ call, answer: { toolCallId: call.id, name: call.name, content, isError: true } }];
-  });
-  for (const { toolCallId } of answers)
-    if (results.every(({ call }) => call.id !== toolCallId)) repair('result-without-call');
-  return results;
-}
-
-type UserMessage = Extract<LanguageModelV4Message, { role: 'user' }>;
-type Reply = Extract<LanguageModelV4Message, { role: 'assistant' }>;
-
-/** Q2. The arrays of a prompt are its own. */
+/** Q2. The arrays of a prompt are its own; the parts in them are shared with later prompts. */
 function addTurn(
   prompt: LanguageModelV4Prompt,
   turn: UserMessage | Reply,
@@ -145,6 +107,71 @@ function addTurn(
   else if (last?.role === 'assistant' && turn.role === 'assistant') last.content.push(...turn.content);
   else prompt.push(turn);
 }
+
+/** Results between a reply and the next one, whatever else stands there. */
+function resultsBehind(view: readonly Message[], reply: number, options: TurnOptions): readonly ToolResult[] {
+  let results: readonly ToolResult[] = [];
+  for (let index = reply + 1; index < view.length; index++) {
+    const message = view[index];
+    if (message === undefined || message.role === 'assistant') break;
+    if (message.role !== 'tool') continue;
+    const more = resultParts(message, options);
+    results = results.length === 0 ? more : [...results, ...more];
+  }
+  return results;
+}
+
+/** Q1. One result for each call of a reply, in the order of the calls: as they are where they are right. */
+function pairResults(
+  content: readonly ReplyPart[],
+  results: readonly ToolResult[],
+  repair: (what: Repair) => void,
+): readonly ToolResult[] {
+  if (arePaired(content, results)) return results;
+  const calls = content.filter((part) => part.type === 'tool-call');
+  for (const { toolCallId } of results)
+    if (calls.every((call) => call.toolCallId !== toolCallId)) repair('result-without-call');
+  return calls.map(({ toolCallId, toolName }) => {
+    const given = results.filter((result) => result.toolCallId === toolCallId);
+    for (const _ of given.slice(1)) repair('second-result');
+    const newest = given.at(-1);
+    if (newest !== undefined) return newest.toolName === toolName ? newest : { ...newest, toolName };
+    repair('call-without-result');
+    const output = { type: 'error-text', value: 'This call has no recorded result.' } as const;
+    return { type: 'tool-result', toolCallId, toolName, output };
+  });
+}
+
+function arePaired(content: readonly ReplyPart[], results: readonly ToolResult[]): boolean {
+  let count = 0;
+  for (const part of content) {
+    if (part.type !== 'tool-call') continue;
+    const result = results[count++];
+    if (result?.toolCallId !== part.toolCallId || result.toolName !== part.toolName) return false;
+  }
+  return count === results.length;
+}
+
+/** Parts that say the same in every request are written once: a long run would write each of them at each step. */
+function remembered<M extends Message, P>(write: (message: M, options: TurnOptions) => readonly P[]) {
+  const known = new WeakMap<Message, readonly P[]>();
+  return (message: M, options: TurnOptions): readonly P[] => {
+    if (options.dropBound === true || mediaOf(message).length > 0) return write(message, options);
+    const parts = known.get(message) ?? write(message, options);
+    known.set(message, parts);
+    return parts;
+  };
+}
+
+const userParts = remembered((message: MessageOf<'user'>, options) =>
+  message.content.flatMap((part) => userContent(part, options)),
+);
+const replyParts = remembered((message: MessageOf<'assistant'>, options) =>
+  message.parts.flatMap((part) => replyContent(part, options)),
+);
+const resultParts = remembered((message: MessageOf<'tool'>, options) =>
+  message.answers.map((answer) => toolResult(answer, options)),
+);
 
 /** Providers refuse a text without a letter in it. */
 const isBlank = (text: string): boolean => text.trim() === '';
@@ -190,11 +217,10 @@ function objectsOf(provider: JsonObject): Record<string, JsonObject> {
 }
 
 function toolResult(
-  { id, name }: ToolCall,
-  { content, isError, media = [] }: ToolAnswer,
+  { toolCallId, name, content, isError, media = [] }: ToolAnswer,
   { shelf, opened }: TurnOptions,
-): LanguageModelV4ToolResultPart {
-  const place = { type: 'tool-result', toolCallId: id, toolName: validName(name) } as const;
+): ToolResult {
+  const place = { type: 'tool-result', toolCallId, toolName: validName(name) } as const;
   // The package for compatible servers would write the bytes as JSON text; an error is text by its type.
   const textOnly = isError || opened.model.provider.startsWith('openai-compatible');
   const parts = media.map((each) => mediaPart(each, textOnly ? new Map() : shelf));

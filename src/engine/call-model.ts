@@ -5,7 +5,7 @@
 // M2. With `afterModel` nothing of the reply is yielded before it is whole and processed (E-113).
 // M3. What the model is called is told before its first delta (E-133); a name that comes later is not believed.
 
-import { createReplyReader, type ReplyReader } from './reply-reader.ts';
+import { ReplyReader } from './reply-reader.ts';
 import { describeFailure } from './describe-failure.ts';
 import { openUpstream, type Arrival, type UpstreamCall } from './upstream.ts';
 import { showWhole, type ModelMiddleware } from './middleware.ts';
@@ -59,7 +59,7 @@ function startReading(call: ModelCall): Reading {
   const { step, attempt, middleware } = call;
   const { afterModel } = middleware;
   const mapParts = middleware.mapParts?.() ?? null;
-  const reader = createReplyReader(call, call.opened.traits);
+  const reader = new ReplyReader(call, call.opened.traits);
   let served: ModelRef | null = null;
 
   function readPart(part: LanguageModelV4StreamPart, into: EventDraft[]): Ended | null {

@@ -59,10 +59,14 @@ function afterReply(state: RunState, open: OpenStep): Command {
   if (state.pending.some(isOpen)) return { do: 'park', park: { status: 'awaiting-input' } };
   const why = reasonToRefuse(state, open);
   if (why === null) return { do: 'run-tools' };
-  const limit = state.limits.maxToolRounds;
-  const spent = why === 'tool-rounds' && limit !== null && state.budget === null;
-  const budget: BudgetReached = { budget: 'tool-rounds', limit: limit ?? 0, used: state.toolRounds, then: 'stop' };
-  return { do: 'refuse-calls', why, budget: spent ? budget : null };
+  return { do: 'refuse-calls', why, budget: why === 'tool-rounds' ? roundsReached(state) : null };
+}
+
+/** One budget ends the run: another that is spent as well, and comes before this one, is told of instead (E-422). */
+function roundsReached(state: RunState): BudgetReached | null {
+  const { maxToolRounds: limit } = state.limits;
+  if (limit === null || state.budget !== null || spentBudget(state) !== null) return null;
+  return { budget: 'tool-rounds', limit, used: state.toolRounds, then: 'stop' };
 }
 
 /** Why the calls of an accepted reply must not run: cut or refused replies, spent rounds, a last word without tools. */
@@ -83,7 +87,7 @@ function betweenSteps(state: RunState): Command {
   }
   const spent = spentBudget(state);
   if (spent !== null) return { do: 'finish', ending: spent };
-  const limited = last !== null && last.calls > 0 && !last.callsNotRun ? loopEnd(state) : null;
+  const limited = last !== null && last.calls > 0 ? loopEnd(state) : null;
   return limited ?? stepLimit(state) ?? nextStep(state, last);
 }
 
@@ -111,9 +115,9 @@ function nextStep(state: RunState, last: LastStep | null): Command {
 function endingAfter(state: RunState, last: LastStep): Ending | null {
   const limited = limitedEnding(state, last);
   if (limited !== null) return limited;
+  if (state.unread.length > 0) return null;
   const reason = last.finishReason ?? 'other';
   if (reason === 'refusal' || reason === 'safety') return completed(reason);
-  if (state.unread.length > 0) return null;
   const { truncations, pauses, empties } = state.recoveries;
   if (reason === 'max-tokens') return truncations < state.limits.maxTruncationRecoveries ? null : completed(reason);
   if (reason === 'pause-turn') return pauses < mostPauses ? null : exhausted('The model paused too often.');

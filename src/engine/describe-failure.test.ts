@@ -158,7 +158,7 @@ describe('describeFailure', () => {
     const responseHeaders = { 'retry-after-ms': String(asked) };
     const { message } = nameTheWait(describeFailure(answer(429, { responseHeaders }), context), nowMs);
     expect(message).toContain(words);
-    expect(message).toContain(`${until}`);
+    expect(message).toContain(until);
     expect(message).toMatch(/UTC\.$/);
   });
 });

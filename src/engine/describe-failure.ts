@@ -129,14 +129,12 @@ const waitUnits = [
 ] as const;
 
 /** The failure's error with the time at which its server wants to be asked again (E-202). */
-export function nameTheWait(
-  { error, retryAfterMs }: Pick<ModelFailure, 'error' | 'retryAfterMs'>,
-  nowMs: number,
-): ErrorInfo {
-  const ms = retryAfterMs ?? 0;
-  const [unit, size] = waitUnits.find(([, each]) => ms >= 2 * each) ?? ['second', 1000];
-  const until = `${new Date(nowMs + ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-  return { ...error, message: `${error.message} It asks to wait ${Math.round(ms / size)} ${unit}s, until ${until}.` };
+export function nameTheWait(failure: Pick<ModelFailure, 'error' | 'retryAfterMs'>, nowMs: number): ErrorInfo {
+  const { error, retryAfterMs: ms } = failure;
+  const [unit, size] = waitUnits.find(([, each]) => (ms ?? 0) >= 2 * each) ?? ['second', 1000];
+  const until = `${new Date(nowMs + (ms ?? 0)).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const asked = `It asks to wait ${Math.round((ms ?? 0) / size)} ${unit}s, until ${until}.`;
+  return { ...error, message: `${error.message} ${asked}` };
 }
 
 /** No answer came at all: it is not the provider that refused. */

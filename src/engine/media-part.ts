@@ -25,7 +25,9 @@ export async function loadMedia(
   { content, accepts }: { readonly content: ContentStore; readonly accepts: readonly string[] },
 ): Promise<MediaShelf> {
   if (accepts.length === 0) return new Map();
-  const refs = new Set(messages.flatMap(mediaOf).flatMap((media) => (isTaken(media, accepts) ? [media.ref] : [])));
+  const refs = new Set<string>();
+  for (const message of messages)
+    for (const media of mediaOf(message)) if (isTaken(media, accepts)) refs.add(media.ref);
   return new Map(await Promise.all([...refs].map(async (ref) => [ref, await content.content(ref)] as const)));
 }
 
@@ -39,14 +41,21 @@ export function mediaPart({ ref, bytes, mediaType, filename }: NamedMedia, shelf
   return { type: 'text', text: `[${what} ${why}.]` };
 }
 
-function mediaOf(message: Message): readonly NamedMedia[] {
+const none: readonly NamedMedia[] = [];
+
+/** The files of a message. Most have none, and are asked at each step of a run: that costs no array. */
+export function mediaOf(message: Message): readonly NamedMedia[] {
   switch (message.role) {
     case 'user':
-      return message.content.filter((part) => part.type === 'media');
+      return message.content.some(({ type }) => type === 'media')
+        ? message.content.filter((part) => part.type === 'media')
+        : none;
     case 'assistant':
-      return [];
+      return none;
     case 'tool':
-      return message.answers.flatMap(({ media }) => media ?? []);
+      return message.answers.some(({ media }) => media !== undefined)
+        ? message.answers.flatMap(({ media }) => media ?? none)
+        : none;
   }
 }
 

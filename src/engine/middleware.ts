@@ -155,18 +155,11 @@ function mapText(makers: readonly (() => TextTransform)[]): (part: Part) => read
     return rest === '' ? [] : [{ type: 'text-delta', id, delta: rest }];
   };
   return (part) => {
-    switch (part.type) {
-      case 'text-delta': {
-        const chain = open.get(part.id) ?? makers.map((make) => make());
-        open.set(part.id, chain);
-        return [{ ...part, delta: chain.reduce((text, each) => (text === '' ? '' : each.push(text)), part.delta) }];
-      }
-      case 'text-end':
-        return [...end(part.id), part];
-      case 'finish':
-        return [...[...open.keys()].flatMap(end), part];
-      default:
-        return [part];
-    }
+    if (part.type === 'text-end') return [...end(part.id), part];
+    if (part.type === 'finish') return [...[...open.keys()].flatMap(end), part];
+    if (part.type !== 'text-delta') return [part];
+    const chain = open.get(part.id) ?? makers.map((make) => make());
+    open.set(part.id, chain);
+    return [{ ...part, delta: chain.reduce((text, each) => (text === '' ? '' : each.push(text)), part.delta) }];
   };
 }

@@ -62,8 +62,8 @@ export function createModelHealth({ clock }: { readonly clock: Clock }): ModelHe
     return entry;
   }
 
-  function activeBlock({ block }: Entry): Block | null {
-    return block !== null && block.untilMs > clock.now() ? block : null;
+  function activeBlock(entry: Entry): Block | null {
+    return entry.block !== null && entry.block.untilMs > clock.now() ? entry.block : null;
   }
 
   function block(entry: Entry, kind: Block['kind'], ms: number): void {

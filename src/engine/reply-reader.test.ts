@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createReplyReader } from './reply-reader.ts';
+import { ReplyReader } from './reply-reader.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ModelTraits } from './model.ts';
@@ -20,7 +20,7 @@ const finish = (
 const text = (id: string, delta: string): LanguageModelV4StreamPart => ({ type: 'text-delta', id, delta });
 
 function read(parts: readonly LanguageModelV4StreamPart[], traits: ModelTraits = {}) {
-  const reader = createReplyReader(place, traits);
+  const reader = new ReplyReader(place, traits);
   const events: EventDraft[] = [];
   for (const part of parts) reader.push(part, events);
   const { reply, rest } = reader.end();
@@ -77,7 +77,7 @@ test('E-112: a call sent whole gives two events, the name and then all arguments
 });
 
 test('E-306: a finish that the client made up, without a raw reason, is no end', () => {
-  const reader = createReplyReader(place);
+  const reader = new ReplyReader(place);
   reader.push(text('0', 'half'), []);
   reader.push({ ...finish(), finishReason: { unified: 'other', raw: undefined } } as LanguageModelV4StreamPart, []);
   expect(() => reader.end()).toThrow(/without the provider saying/);
@@ -166,4 +166,13 @@ describe('E-306: a compatible server that may leave the finish reason out', () =
     );
     expect(() => read([text('0', 'Hi.'), madeUp])).toThrow(/without the provider saying/);
   });
+});
+
+test('E-356: what a provider wants back is kept wherever it comes, also with a piece of text or after it', () => {
+  const { reply } = read([
+    { ...text('0', 'Hi.'), providerMetadata: { google: { thoughtSignature: 's' } } } as LanguageModelV4StreamPart,
+    { type: 'text-end', id: '0', providerMetadata: { google: { more: 1 } } },
+    finish(),
+  ]);
+  expect(reply.parts).toMatchObject([{ _provider: { google: { thoughtSignature: 's', more: 1 } } }]);
 });

@@ -18,21 +18,6 @@ import type { ModelTraits } from './model.ts';
 import type { StopReason } from '../core/outcome.ts';
 import type { Usage } from '../core/usage.ts';
 
-export interface ReplyReader {
-  /** Adds the live events of one part, none for parts that show nothing. An `error` part throws an `InStreamError`. */
-  push(part: LanguageModelV4StreamPart, into: EventDraft[]): void;
-  /** What the provider calls the model that answers, once it said so. */
-  readonly served: string | null;
-  readonly usage: Usage | null;
-  /** Whether any event came out of it. */
-  readonly shown: boolean;
-  /**
-   * The whole reply, and the live events of what was still held back.
-   * @throws IncompleteStreamError  Z1. @throws MalformedReplyError  Z2, Z3.
-   */
-  end(): { readonly reply: Omit<ModelReply, 'served'>; readonly rest: readonly EventDraft[] };
-}
-
 /** An error that the provider reported inside its stream (E-206). */
 export class InStreamError extends Error {
   readonly error: unknown;
@@ -42,43 +27,81 @@ export class InStreamError extends Error {
   }
 }
 
-export function createReplyReader(
-  position: { readonly step: number; readonly attempt: number },
-  traits: ModelTraits = {},
-): ReplyReader {
-  const blocks = new ReplyBlocks(position);
-  let finish: LanguageModelV4FinishReason | null = null;
-  let usage: Usage | null = null;
-  let served: string | null = null;
+export class ReplyReader {
+  readonly #blocks: ReplyBlocks;
+  readonly #traits: ModelTraits;
+  #finish: LanguageModelV4FinishReason | null = null;
+  #usage: Usage | null = null;
+  #served: string | null = null;
 
-  function pushPart(part: LanguageModelV4StreamPart): EventDraft | null {
+  constructor(position: { readonly step: number; readonly attempt: number }, traits: ModelTraits = {}) {
+    this.#blocks = new ReplyBlocks(position);
+    this.#traits = traits;
+  }
+
+  /** What the provider calls the model that answers, once it said so. */
+  get served(): string | null {
+    return this.#served;
+  }
+
+  get usage(): Usage | null {
+    return this.#usage;
+  }
+
+  /** Whether any event came out of it. */
+  get shown(): boolean {
+    return this.#blocks.shown;
+  }
+
+  /** Adds the live events of one part, none for parts that show nothing. An `error` part throws an `InStreamError`. */
+  push(part: LanguageModelV4StreamPart, into: EventDraft[]): void {
+    if (part.type === 'tool-call') return part.providerExecuted ? undefined : this.#pushCall(part, into);
+    const event = this.#pushPart(part);
+    if (event !== null) into.push(event);
+  }
+
+  /**
+   * The whole reply, and the live events of what was still held back.
+   * @throws IncompleteStreamError  Z1. @throws MalformedReplyError  Z2, Z3.
+   */
+  end(): { readonly reply: Omit<ModelReply, 'served'>; readonly rest: readonly EventDraft[] } {
+    const rest = this.#blocks.close();
+    const ended = this.#requireEnd();
+    const calls = this.#blocks.calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
+    const finishReason = stopReasonOf(ended);
+    const rawFinishReason = ended.raw ?? null;
+    return { reply: { ...this.#blocks.layOut(), calls, finishReason, rawFinishReason, usage: this.#usage }, rest };
+  }
+
+  #pushPart(part: LanguageModelV4StreamPart): EventDraft | null {
     switch (part.type) {
       case 'text-delta':
-        return blocks.addText('text', part.id, part.delta);
+        if (part.providerMetadata !== undefined) this.#blocks.keepForProvider('text', part.id, part.providerMetadata);
+        return this.#blocks.addText('text', part.id, part.delta);
       case 'reasoning-delta':
-        blocks.keepForProvider('thinking', part.id, part.providerMetadata);
-        return blocks.addText('thinking', part.id, part.delta);
+        this.#blocks.keepForProvider('thinking', part.id, part.providerMetadata);
+        return this.#blocks.addText('thinking', part.id, part.delta);
       case 'reasoning-start':
       case 'reasoning-end':
-        blocks.keepForProvider('thinking', part.id, part.providerMetadata);
+        this.#blocks.keepForProvider('thinking', part.id, part.providerMetadata);
         return null;
       case 'text-start':
       case 'text-end':
-        blocks.keepForProvider('text', part.id, part.providerMetadata);
+        this.#blocks.keepForProvider('text', part.id, part.providerMetadata);
         return null;
       case 'tool-input-start':
-        return part.providerExecuted ? null : blocks.beginCall(part.id, part.toolName);
+        return part.providerExecuted ? null : this.#blocks.beginCall(part.id, part.toolName);
       case 'tool-input-delta':
-        return blocks.addArguments(part.id, part.delta);
+        return this.#blocks.addArguments(part.id, part.delta);
       case 'response-metadata':
-        served = part.modelId ?? served;
+        this.#served = part.modelId ?? this.#served;
         return null;
       case 'finish':
-        finish = part.finishReason;
-        usage = toUsage(part.usage);
+        this.#finish = part.finishReason;
+        this.#usage = toUsage(part.usage);
         return null;
       case 'error':
-        if (!saysNoReason(part.error) || !mayLackReason()) throw new InStreamError(part.error);
+        if (!saysNoReason(part.error) || !this.#mayLackReason()) throw new InStreamError(part.error);
         return null;
       case 'tool-call': // Gives two events: `pushCall`.
       case 'tool-input-end':
@@ -98,22 +121,25 @@ export function createReplyReader(
     }
   }
 
-  function pushCall(call: LanguageModelV4ToolCall, into: EventDraft[]): void {
+  #pushCall(call: LanguageModelV4ToolCall, into: EventDraft[]): void {
     const { toolCallId: id, toolName, input, providerMetadata } = call;
-    if (!blocks.hasCall(id)) into.push(blocks.beginCall(id, toolName));
-    const rest = blocks.completeCall(id, input);
-    blocks.keepForProvider('tool-call', id, providerMetadata);
+    if (!this.#blocks.hasCall(id)) into.push(this.#blocks.beginCall(id, toolName));
+    const rest = this.#blocks.completeCall(id, input);
+    this.#blocks.keepForProvider('tool-call', id, providerMetadata);
     if (rest !== null) into.push(rest);
   }
 
   /** Never covers calls (E-306). */
-  function mayLackReason(): boolean {
-    return traits.allowMissingFinishReasonForText === true && blocks.calls.length === 0 && blocks.size > 0;
+  #mayLackReason(): boolean {
+    return (
+      this.#traits.allowMissingFinishReasonForText === true && this.#blocks.calls.length === 0 && this.#blocks.size > 0
+    );
   }
 
-  function requireEnd(): LanguageModelV4FinishReason {
-    const { calls } = blocks;
-    if (finish?.raw === undefined && mayLackReason()) return { unified: 'stop', raw: undefined };
+  #requireEnd(): LanguageModelV4FinishReason {
+    const { calls } = this.#blocks;
+    const finish = this.#finish;
+    if (finish?.raw === undefined && this.#mayLackReason()) return { unified: 'stop', raw: undefined };
     if (finish === null || finish.raw === undefined || isBroken(finish))
       throw new IncompleteStreamError(
         'incomplete',
@@ -125,30 +151,6 @@ export function createReplyReader(
       throw new MalformedReplyError('The reply ended inside a tool call.');
     return finish;
   }
-
-  return {
-    push(part, into) {
-      if (part.type === 'tool-call') return part.providerExecuted ? undefined : pushCall(part, into);
-      const event = pushPart(part);
-      if (event !== null) into.push(event);
-    },
-    get served() {
-      return served;
-    },
-    get usage() {
-      return usage;
-    },
-    get shown() {
-      return blocks.shown;
-    },
-    end() {
-      const rest = blocks.close();
-      const ended = requireEnd();
-      const calls = blocks.calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
-      const finishReason = stopReasonOf(ended);
-      return { reply: { ...blocks.layOut(), calls, finishReason, rawFinishReason: ended.raw ?? null, usage }, rest };
-    },
-  };
 }
 
 /** How the client of compatible servers says that no reason came. */

@@ -68,6 +68,7 @@ async function pump(call: UpstreamCall, attempt: AbortController, box: Mailbox<A
     for (;;) {
       const { done, value: part } = await reader.read();
       if (done) break;
+      if (closing !== null) continue;
       if (part.type === 'ping') watch.byte();
       else if (part.type !== 'stream-start') watch.touch(); // That one is the client's own and comes before any answer.
       const room = box.put({ kind: 'part', part });
@@ -107,7 +108,7 @@ function limitsOf({ policies: { retry }, opened, request }: UpstreamCall): Watch
   const idleMs = retry.streamIdleTimeoutSeconds === null ? null : retry.streamIdleTimeoutSeconds * 1000;
   const promptly = opened.traits.firstEventPromptly === true ? retry.streamFirstEventTimeoutSeconds : null;
   // Ten seconds more for each 100,000 tokens of about four characters (E-303).
-  const firstEventMs = promptly === null ? null : promptly * 1000 + unitsIn(request.prompt) / 40;
+  const firstEventMs = promptly === null ? null : promptly * 1000 + Math.floor(unitsIn(request.prompt) / 40);
   return {
     firstEventMs: firstEventMs === null ? null : Math.min(firstEventMs, idleMs ?? Infinity),
     idleMs,

@@ -2,54 +2,29 @@
 //
 // I1. A run goes on at its own pace, whoever reads it (E-030); everything is read from its log (E-007).
 // I2. What a run leaves behind is the conversation of its session, and, where it is parked, the run itself.
-// I3. A sub-agent's run is a run like any other, in a session of its own; it stops with the call that began it.
+// I3. A sub-agent's run is a run like any other, in a session of its own; it stops with the call that began it, and does not
+//     outlive the run it works for.
 
 import { closeRun, decidedBy } from '../core/closing.ts';
 import { contextView } from '../engine/context-view.ts';
 import { createDelegateTools, type ChildRun } from './sub-agents.ts';
 import { createMemoryContent } from './memory-content.ts';
-import { createObservers, type Observers } from './observers.ts';
-import { evolve, initialRunState, isOpen, type RunState } from '../core/run-state.ts';
-import {
-  isLive,
-  type EventDraft,
-  type Limits,
-  type ParentRun,
-  type RunConfig,
-  type RunEvent,
-  type Todo,
-} from '../core/run-event.ts';
-import { MemoryLog } from './memory-log.ts';
-import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
+import { evolve, isOpen } from '../core/run-state.ts';
+import { isLive, type EventDraft, type Limits, type ParentRun, type RunConfig, type RunEvent } from '../core/run-event.ts';
+import { isParked, type DirectRun } from './direct-run.ts';
+import { resolve } from 'node:path';
 import { runLoop } from '../engine/run-loop.ts';
 import { RunResult } from '../core/run-result.ts';
 import { RuntimeStateError } from '../core/errors.ts';
 import { StopTurn } from '../core/stop-turn.ts';
 import { toMessages, type RunInput } from './run-input.ts';
-import type { AssembledAgent } from './assembled-agent.ts';
-import type { Message } from '../core/transcript.ts';
+import type { JsonObject } from '../core/json.ts';
 import type { People } from '../engine/prepare-batch.ts';
-
-export interface DirectSession {
-  readonly id: SessionId;
-  history: readonly Message[];
-  todos: readonly Todo[] | null;
-  running: RunId | null;
-}
-
-export interface DirectRun {
-  readonly runId: RunId;
-  readonly agent: AssembledAgent;
-  readonly session: DirectSession;
-  readonly log: MemoryLog;
-  readonly observers: Observers;
-  /** The fold of its committed events. */
-  state: RunState;
-  stop: AbortController;
-}
+import type { RunId } from '../core/ids.ts';
 
 export interface StartOptions {
   readonly requestId?: string;
+  readonly metadata?: JsonObject;
   readonly model?: string;
   readonly limits?: Partial<Limits>;
   readonly parent?: ParentRun;
@@ -65,37 +40,65 @@ export interface WorkOptions {
 export class DirectRuns {
   readonly #content = createMemoryContent();
   readonly #working = new Map<RunId, Promise<void>>();
-  /** Runs at work, parked, or a sub-agent's. */
-  readonly #runs = new Map<RunId, DirectRun>();
+  /** Callers' runs at work or parked; those of sub-agents are with them. */
+  readonly #runs = new Map<string, DirectRun>();
 
-  newSession(agent: AssembledAgent, name?: string): DirectSession {
-    const key = name ?? agent.engine.random.token();
-    return { id: sessionIds.parse(key) ?? sessionIds.make(key), history: [], todos: null, running: null };
-  }
-
-  newRun(agent: AssembledAgent, session: DirectSession, runId = runIds.make(agent.engine.random.token())): DirectRun {
-    const [log, observers] = [new MemoryLog(runId, session.id), createObservers(agent)];
-    const state = initialRunState(runId, session.id);
-    return { runId, agent, session, log, observers, state, stop: new AbortController() };
-  }
-
-  find(runId: RunId): DirectRun | undefined {
+  find(runId: string): DirectRun | undefined {
     return this.#runs.get(runId);
   }
 
-  get working(): number {
-    return this.#working.size;
+  get size(): number {
+    return this.#runs.size;
   }
 
-  /** @throws ConfigurationError  The model cannot be served, or a limit cannot be. */
+  isWorking({ runId }: DirectRun): boolean {
+    return this.#working.has(runId);
+  }
+
+  /** Resolves when the run has begun. @throws ConfigurationError  The model cannot be served, or a limit cannot be. */
   async start(run: DirectRun, input: RunInput, options: StartOptions & WorkOptions): Promise<void> {
+    await this.#work(run, this.#begin(run, input, options), options);
+  }
+
+  /** The next leg of a parked run, behind what `decide` says of what it waits for. Resolves when it has begun. */
+  async resume(
+    run: DirectRun,
+    options: WorkOptions & { readonly cause: 'resume' | 'decision'; decide(): Promise<void> },
+  ): Promise<void> {
+    run.stop = new AbortController();
+    const begin = async () => {
+      await options.decide();
+      this.#startLeg(run, options.cause);
+    };
+    await this.#work(run, begin(), options);
+  }
+
+  /** What was said of an open entry enters the log. */
+  decide(
+    run: DirectRun,
+    executionKey: string,
+    { by, ...said }: Parameters<typeof decidedBy>[2] & { readonly by: string },
+  ): void {
+    const entry = run.state.pending.find((each) => each.executionKey === executionKey && isOpen(each));
+    if (entry !== undefined) this.#take(run, [decidedBy(by, entry, said)]);
+  }
+
+  /** Resolves when the run is over; a parked one is closed. */
+  async cancel(run: DirectRun): Promise<void> {
+    run.stop.abort(new StopTurn('cancel'));
+    await this.#working.get(run.runId);
+    if (isParked(run.state)) this.#closeParked(run);
+  }
+
+  async cancelAll(): Promise<void> {
+    await Promise.all([...this.#runs.values()].map((run) => this.cancel(run)));
+  }
+
+  async #begin(run: DirectRun, input: RunInput, options: StartOptions): Promise<void> {
     const { agent } = run;
-    const { requestId, parent, permissions } = options;
-    const [model, limits, config] = [
-      agent.chooseModel(options.model),
-      agent.limits(options.limits),
-      agent.runConfig('direct'),
-    ];
+    const { requestId, metadata, parent, permissions } = options;
+    const [model, limits] = [agent.chooseModel(options.model), agent.limits(options.limits)];
+    const config = agent.runConfig('direct');
     const data = {
       leg: 1,
       cause: 'submit',
@@ -103,48 +106,12 @@ export class DirectRuns {
       agent: agent.ref,
       _config: permissions === undefined ? config : { ...config, permissions },
       ...(requestId === undefined ? {} : { requestId }),
+      ...(metadata === undefined ? {} : { metadata }),
       ...(parent === undefined ? {} : { parent }),
       model,
       limits,
     } as const;
     this.#take(run, [{ type: 'run-started', step: 0, attempt: 0, data }]);
-    this.#work(run, options);
-  }
-
-  /** The next leg of a parked run. */
-  resume(run: DirectRun, cause: 'resume' | 'decision', options: WorkOptions): void {
-    run.stop = new AbortController();
-    this.#startLeg(run, cause);
-    this.#work(run, options);
-  }
-
-  /** What was decided enters the log before the leg that reads it. */
-  decide(
-    run: DirectRun,
-    executionKey: string,
-    decided: Parameters<typeof decidedBy>[2] & { readonly by: string },
-  ): void {
-    const entry = run.state.pending.find((each) => each.executionKey === executionKey && isOpen(each));
-    const { by, ...said } = decided;
-    if (entry !== undefined) this.#take(run, [decidedBy(by, entry, said)]);
-  }
-
-  /** Resolves when the run is over, or parked. */
-  async ended(run: DirectRun): Promise<void> {
-    await this.#working.get(run.runId);
-  }
-
-  async cancel(run: DirectRun): Promise<void> {
-    run.stop.abort(new StopTurn('cancel'));
-    await this.ended(run);
-    if (!isParked(run.state)) return;
-    this.#startLeg(run, 'resume');
-    this.#take(run, closeRun(run.state, { status: 'cancelled' }, run.agent.engine.clock.now()));
-    this.#leave(run);
-  }
-
-  async cancelAll(): Promise<void> {
-    await Promise.all([...this.#runs.values()].map((run) => this.cancel(run)));
   }
 
   #startLeg(run: DirectRun, cause: 'resume' | 'decision'): void {
@@ -163,17 +130,26 @@ export class DirectRuns {
     return facts;
   }
 
-  #work(run: DirectRun, options: WorkOptions): void {
-    this.#runs.set(run.runId, run);
+  /** The run is at work from here until it is over or parked. Resolves, or rejects, with its beginning. */
+  #work(run: DirectRun, begun: Promise<void>, { signal, people }: WorkOptions): Promise<void> {
+    const { runId, agent } = run;
+    if (run.state.parent === null && run.family.find(runId) === undefined) this.#runs.set(runId, run);
     const onAbort = () => run.stop.abort(new StopTurn('cancel'));
-    options.signal?.addEventListener('abort', onAbort);
-    if (options.signal?.aborted === true) onAbort();
-    const done = this.#drive(run, options.people).finally(() => {
-      options.signal?.removeEventListener('abort', onAbort);
-      this.#working.delete(run.runId);
-      this.#leave(run);
-    });
-    this.#working.set(run.runId, done);
+    signal?.addEventListener('abort', onAbort);
+    if (signal?.aborted === true) onAbort();
+    const driven = begun.then(
+      () => this.#drive(run, people),
+      () => {}, // Refused: its caller is told.
+    );
+    const done = driven
+      .catch((cause: unknown) => agent.engine.logger.error('A run could not be driven.', { runId }, cause))
+      .finally(() => {
+        signal?.removeEventListener('abort', onAbort);
+        this.#working.delete(runId);
+        this.#leave(run);
+      });
+    this.#working.set(runId, done);
+    return begun;
   }
 
   /** The loop yields exactly one result, whatever happens in it. */
@@ -181,7 +157,7 @@ export class DirectRuns {
     const { agent, session, state } = run;
     const delegates = createDelegateTools(agent.subagents, {
       current: () => run.state,
-      runChild: (child) => this.#runChild(child, people),
+      runChild: (child) => this.#runChild(run, child, people),
     });
     const loop = runLoop(
       { ...agent.engine, content: this.#content, tools: [...agent.engine.tools, ...delegates] },
@@ -189,7 +165,7 @@ export class DirectRuns {
         state,
         history: session.history,
         todos: session.todos,
-        workspace: agent.workspace ?? '.',
+        workspace: resolve(agent.workspace ?? '.'),
         signal: run.stop.signal,
         recovering: false,
         people,
@@ -199,40 +175,48 @@ export class DirectRuns {
     for (let next = await loop.next(); next.done !== true;) next = await loop.next(this.#take(run, next.value));
   }
 
-  async #runChild(
-    { child, runId, task, parent, permissions, decisions, context }: ChildRun,
-    people: People,
-  ): Promise<RunResult> {
-    const { signal } = context;
-    const known = this.#runs.get(runId);
-    if (known === undefined) {
-      const run = this.newRun(child.agent, this.newSession(child.agent), runId);
-      await this.start(run, task, { parent, permissions, signal, people });
-      return this.#resultOf(run);
-    }
-    if (isParked(known.state)) {
-      for (const { executionKey, decided } of decisions) this.decide(known, executionKey, decided);
-      this.resume(known, 'decision', { signal, people });
-    }
-    return this.#resultOf(known);
-  }
-
-  async #resultOf(run: DirectRun): Promise<RunResult> {
-    await this.ended(run);
-    if (run.state.result === null) throw new RuntimeStateError('A run ended without a result.');
+  async #runChild({ family }: DirectRun, asked: ChildRun, parents: People): Promise<RunResult> {
+    const { child, runId, task, parent, permissions, decisions, context } = asked;
+    const work = { signal: context.signal, people: below(child.name, parents) };
+    const known = family.find(runId);
+    const run = known ?? family.add(child.agent, runId);
+    if (known === undefined) await this.start(run, task, { parent, permissions, ...work });
+    else if (isParked(run.state))
+      await this.resume(run, {
+        ...work,
+        cause: 'decision',
+        decide: async () => {
+          for (const { executionKey, decided } of decisions) this.decide(run, executionKey, decided);
+        },
+      });
+    await this.#working.get(runId);
+    if (run.state.result === null) throw new RuntimeStateError('The run of a sub-agent has no result.');
     return new RunResult(run.state.result);
   }
 
-  /** The session is free, and has the conversation that the run leaves (I2). */
-  #leave({ runId, session, state }: DirectRun): void {
-    if (state.result === null || isParked(state)) return;
+  #closeParked(run: DirectRun): void {
+    this.#startLeg(run, 'resume');
+    this.#take(run, closeRun(run.state, { status: 'cancelled' }, run.agent.engine.clock.now()));
+    this.#leave(run);
+  }
+
+  /** The session is free, and has the conversation that the run leaves (I2). One that was refused leaves nothing. */
+  #leave({ runId, session, state, family }: DirectRun): void {
+    if (isParked(state)) return;
+    session.running = null;
+    this.#runs.delete(runId);
+    if (state.result === null) return;
     session.history = contextView(state, session.history).map(({ seq: _seq, ...message }) => message);
     session.todos = state.todos ?? session.todos;
-    session.running = null;
-    if (state.parent === null) this.#runs.delete(runId);
+    if (state.parent === null) for (const run of family.runs) if (isParked(run.state)) this.#closeParked(run);
   }
 }
 
-export function isParked({ result }: RunState): boolean {
-  return result?.status === 'awaiting-input' || result?.status === 'paused';
+/** A callback is told who asks. */
+function below(name: string, people: People): People {
+  if (people.how !== 'ask') return people;
+  return {
+    how: 'ask',
+    decide: (pending) => people.decide({ ...pending, agentPath: [name, ...(pending.agentPath ?? [])] }),
+  };
 }

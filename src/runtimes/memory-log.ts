@@ -3,24 +3,35 @@
 //
 // G1. `seq` is 1, 2, 3 … and given here alone (E-100).
 // G2. A reader sees each event once and in order; a slow one holds nobody up and nothing is queued for it.
+// G3. A reader ends with the leg it reads: what a later leg adds is not for it (E-051).
 
 import type { EventDraft, RunEvent } from '../core/run-event.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 
+export interface FollowOptions {
+  /** Events behind this one; 0: all. */
+  readonly after: number;
+  /** Waiting ends when it aborts; what is there is given all the same. */
+  readonly signal?: AbortSignal;
+  /** Whether a leg that has not begun is waited for. Absent: no, where none is open there is nothing to come. */
+  readonly patient?: boolean;
+}
+
 export class MemoryLog {
   readonly #place: { readonly runId: RunId; readonly sessionId: SessionId };
   readonly #events: RunEvent[] = [];
+  /** Numbers of the results that ended a leg. */
+  readonly #ends: number[] = [];
   #leg = 1;
-  /** True once no leg is open: readers of the leg have all there is. */
-  #over = false;
+  #legOpen = false;
   #change: PromiseWithResolvers<void> | null = null;
 
   constructor(runId: RunId, sessionId: SessionId) {
     this.#place = { runId, sessionId };
   }
 
-  get events(): readonly RunEvent[] {
-    return this.#events;
+  get length(): number {
+    return this.#events.length;
   }
 
   /** Takes drafts in, and gives them as they stand in the log. A `run-result` closes the leg, a `run-started` opens one. */
@@ -28,10 +39,15 @@ export class MemoryLog {
     const { runId, sessionId } = this.#place;
     const from = this.#events.length;
     for (const draft of drafts) {
-      if (draft.type === 'run-started') this.#leg = draft.data.leg;
-      const leg = this.#leg;
-      this.#events.push({ v: 1, seq: this.#events.length + 1, runId, sessionId, at, leg, ...draft });
-      this.#over = draft.type === 'run-result' || (this.#over && draft.type !== 'run-started');
+      if (draft.type === 'run-started') {
+        this.#leg = draft.data.leg;
+        this.#legOpen = true;
+      }
+      this.#events.push({ v: 1, seq: this.#events.length + 1, runId, sessionId, at, leg: this.#leg, ...draft });
+      if (draft.type === 'run-result') {
+        this.#ends.push(this.#events.length);
+        this.#legOpen = false;
+      }
     }
     this.#announce();
     return this.#events.slice(from);
@@ -42,18 +58,19 @@ export class MemoryLog {
     this.#change = null;
   }
 
-  /** Events behind the first `after`, each batch what is there; ends with the leg, or when the signal aborts. */
-  async *follow(after: number, signal?: AbortSignal): AsyncGenerator<readonly RunEvent[]> {
+  /** Events behind `after`, each batch what is there; ends with the leg (G3), or when the signal aborts. */
+  async *follow({ after, signal, patient = false }: FollowOptions): AsyncGenerator<readonly RunEvent[]> {
     const onAbort = () => this.#announce();
     signal?.addEventListener('abort', onAbort);
     try {
-      for (let read = after; signal?.aborted !== true;) {
-        if (read < this.#events.length) {
-          const batch = this.#events.slice(read);
-          read += batch.length;
-          yield batch;
-        } else if (this.#over) return;
+      for (let read = after;;) {
+        const end = this.#ends.find((each) => each > read);
+        const to = end ?? this.#events.length;
+        if (read < to) yield this.#events.slice(read, to);
+        else if (signal?.aborted === true || !(this.#legOpen || patient)) return;
         else await (this.#change ??= Promise.withResolvers<void>()).promise;
+        if (to === end) return;
+        read = to;
       }
     } finally {
       signal?.removeEventListener('abort', onAbort);

@@ -2,12 +2,14 @@
 //
 // S1. Nothing starts before the first `next()`, `result()` or `text()` iteration (E-030).
 // S2. Leaving the first iteration of an owning stream cancels its run at once; every other reader only watches (E-032 to
-//     E-035).
+//     E-035). A run whose leg is over is left as it is: it may wait for a person.
 // S3. `result()` is one promise, resolves for failed runs too, and also when nobody iterates (E-022).
 
+import { leavable } from './leavable.ts';
 import { RunResult } from '../core/run-result.ts';
 import { StorageError } from '../core/errors.ts';
 import { textOf, type TextOptions, type TextStream } from './text-stream.ts';
+import type { Clock } from '../core/clock.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 
@@ -20,6 +22,7 @@ export interface RunStream extends AsyncIterable<RunEvent>, AsyncDisposable {
   result(): Promise<RunResult>;
   /** The answer's text alone; throws at its end where there is no whole answer (E-039). */
   text(options?: TextOptions): TextStream;
+  /** Ends the run, a parked one too. Gives the result of the leg that this stream shows. */
   cancel(reason?: string): Promise<RunResult>;
 }
 
@@ -35,15 +38,17 @@ export interface StreamSource {
   cancel(reason?: string): Promise<void>;
   /** The cursor behind an event; absent: the log is gone with its process. */
   cursor?(seq: number): string;
+  /** Bounds how long leaving waits for the run to be quiet; absent: as long as it takes. */
+  readonly clock?: Clock;
 }
 
-/** How long leaving a stream waits for its run to be quiet. */
 const quietWithinMs = 5_000;
 
 export function createRunStream(source: StreamSource): RunStream {
   let begun: Promise<void> | null = null;
   let outcome: Promise<RunResult> | null = null;
   let taken = false;
+  let over = false;
   const begin = () => (begun ??= source.start());
   const result = () => {
     outcome ??= awaitResult();
@@ -54,8 +59,10 @@ export function createRunStream(source: StreamSource): RunStream {
   async function awaitResult(): Promise<RunResult> {
     await begin();
     for await (const events of source.follow(new AbortController().signal)) {
-      const last = events.at(-1);
-      if (last?.type === 'run-result') return new RunResult(last.data, source.cursor?.(last.seq) ?? null);
+      const last = resultIn(events);
+      if (last === null) continue;
+      over = true;
+      return new RunResult(last.data, source.cursor?.(last.seq) ?? null);
     }
     throw new StorageError('The log of the run ended before the run did.');
   }
@@ -65,25 +72,29 @@ export function createRunStream(source: StreamSource): RunStream {
     await source.cancel(reason);
     return ended;
   };
+  const leave = async () => {
+    if (begun === null || over) return;
+    const cancelled = cancel().catch(() => {}); // A run that was refused needs no cancel.
+    await (source.clock === undefined ? cancelled : within(quietWithinMs, cancelled, source.clock));
+  };
 
-  async function* iterate(owns: boolean): AsyncGenerator<RunEvent> {
+  async function* read(signal: AbortSignal): AsyncGenerator<RunEvent> {
     const ended = result();
     await begin();
-    const left = new AbortController();
-    let complete = false;
-    try {
-      for await (const batch of source.follow(left.signal)) yield* batch;
-      complete = true;
-      await ended;
-    } finally {
-      left.abort();
-      if (owns && !complete) await Promise.race([cancel().catch(() => {}), quiet()]);
+    for await (const batch of source.follow(signal)) {
+      over ||= resultIn(batch) !== null;
+      yield* batch;
     }
+    if (!signal.aborted) await ended;
   }
 
   const stream: RunStream = {
-    runId: source.runId,
-    sessionId: source.sessionId,
+    get runId() {
+      return source.runId;
+    },
+    get sessionId() {
+      return source.sessionId;
+    },
     owns: source.owns,
     result,
     cancel,
@@ -91,15 +102,28 @@ export function createRunStream(source: StreamSource): RunStream {
     [Symbol.asyncIterator]() {
       const owns = source.owns && !taken;
       taken = true;
-      return iterate(owns);
+      const left = new AbortController();
+      return leavable(read(left.signal), async () => {
+        left.abort();
+        if (owns) await leave();
+      });
     },
     async [Symbol.asyncDispose]() {
-      if (source.owns && begun !== null) await cancel().catch(() => {}); // A run that was refused needs no cancel.
+      if (source.owns) await leave();
     },
   };
   return stream;
 }
 
-function quiet(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, quietWithinMs).unref());
+/** The run's own result, where it is the last of these events. */
+function resultIn(events: readonly RunEvent[]) {
+  const last = events.at(-1);
+  return last?.type === 'run-result' && !last.agentPath?.length ? last : null;
+}
+
+async function within(ms: number, work: Promise<unknown>, clock: Clock): Promise<void> {
+  const time = Promise.withResolvers<void>();
+  const cancel = clock.timer(ms, time.resolve);
+  await Promise.race([work, time.promise]);
+  cancel();
 }

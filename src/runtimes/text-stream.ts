@@ -1,3 +1,4 @@
+import { leavable } from './leavable.ts';
 import type { ResetReason, RunEvent } from '../core/run-event.ts';
 import type { RunStream } from './run-stream.ts';
 
@@ -25,15 +26,25 @@ export interface TextStream extends AsyncIterable<string>, AsyncDisposable {}
  */
 export function textOf(stream: RunStream, options: TextOptions = {}): TextStream {
   return {
-    [Symbol.asyncIterator]: () => iterateText(stream, options),
+    [Symbol.asyncIterator]() {
+      const events = stream[Symbol.asyncIterator]();
+      const left = new AbortController();
+      return leavable(textIn(events, { stream, signal: left.signal, ...options }), async () => {
+        left.abort();
+        await events.return?.();
+      });
+    },
     [Symbol.asyncDispose]: () => stream[Symbol.asyncDispose](),
   };
 }
 
-async function* iterateText(stream: RunStream, { onReset }: TextOptions): AsyncGenerator<string> {
+async function* textIn(
+  events: AsyncIterator<RunEvent>,
+  { stream, signal, onReset }: TextOptions & { readonly stream: RunStream; readonly signal: AbortSignal },
+): AsyncGenerator<string> {
   let kept = '';
-  for await (const event of stream) {
-    if (isOfSubAgent(event)) continue;
+  for await (const event of { [Symbol.asyncIterator]: () => events }) {
+    if (event.agentPath?.length) continue; // A sub-agent's text is no text of its parent (E-114).
     if (event.type === 'text-delta') yield event.data;
     else if (event.type === 'text-complete') kept += event.data;
     else if (event.type === 'attempt-reset') {
@@ -41,9 +52,5 @@ async function* iterateText(stream: RunStream, { onReset }: TextOptions): AsyncG
       onReset?.({ step, attempt, reason, shown, kept });
     }
   }
-  (await stream.result()).raiseForStatus();
-}
-
-function isOfSubAgent({ agentPath }: RunEvent): boolean {
-  return agentPath !== undefined && agentPath.length > 0;
+  if (!signal.aborted) (await stream.result()).raiseForStatus();
 }

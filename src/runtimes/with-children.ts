@@ -1,34 +1,95 @@
+// A run's events with those of its sub-agents among them (E-905). A delegated call is at work alone, so its run's events
+// stand between its dispatch and what comes of it: its answer, or what it waits for.
+//
+// M1. Nothing of a child is lost and nothing of it comes after what its parent made of it, however slow the reader is.
+// M2. A child is shown while it works: its events do not wait for its parent's next one.
+
 import type { RunEvent } from '../core/run-event.ts';
 import type { RunId } from '../core/ids.ts';
 
-/** Events of one leg of a run behind `after`. */
-export type FollowRun = (runId: RunId, after: number) => AsyncIterable<readonly RunEvent[]>;
-
 /**
- * A run's events with those of its sub-agents among them, where they happened: a delegated call is at work alone, so its
- * run's events stand between its dispatch and what follows. They carry the path to their agent (E-905).
+ * Events of one run behind `after`, to the end of a leg. With a signal they are waited for until it aborts, where the run or
+ * its leg have yet to begin; without one, what is there is all there will be.
  */
-export async function* withChildren(
-  events: AsyncIterable<readonly RunEvent[]>,
-  follow: FollowRun,
-): AsyncGenerator<readonly RunEvent[]> {
-  const names = new Map<string, string>();
-  const read = new Map<RunId, number>();
-  for await (const batch of events) {
-    let shown: RunEvent[] = [];
-    for (const event of batch) {
-      shown.push(event);
-      if (event.type === 'tool-call-start') names.set(event.data.id, event.data.name.replace(/^delegate_/, ''));
-      if (event.type !== 'tool-dispatched' || event.data.childRunId === undefined) continue;
-      yield shown;
-      shown = [];
-      const { childRunId, id } = event.data;
-      for await (const inner of withChildren(follow(childRunId, read.get(childRunId) ?? 0), follow)) {
-        const own = inner.filter(({ runId }) => runId === childRunId).at(-1);
-        if (own !== undefined) read.set(childRunId, own.seq);
-        yield inner.map((each) => ({ ...each, agentPath: [names.get(id) ?? '', ...(each.agentPath ?? [])] }));
+export type FollowChild = (runId: RunId, after: number, signal?: AbortSignal) => AsyncIterable<readonly RunEvent[]>;
+
+type Batches = AsyncGenerator<readonly RunEvent[]>;
+
+export async function* withChildren(events: AsyncIterable<readonly RunEvent[]>, follow: FollowChild): Batches {
+  const batches = events[Symbol.asyncIterator]();
+  const children = new Children(follow);
+  try {
+    for (;;) {
+      const next = batches.next();
+      yield* children.showUntil(next);
+      const { done, value: batch } = await next;
+      if (done === true) return;
+      let shown: RunEvent[] = [];
+      for (const event of batch) {
+        if (children.open && event.type !== 'waiting') {
+          if (shown.length > 0) yield shown;
+          shown = [];
+          yield* children.showRest();
+        }
+        shown.push(event);
+        children.see(event);
       }
+      if (shown.length > 0) yield shown;
     }
-    if (shown.length > 0) yield shown;
+  } finally {
+    await batches.return?.();
+  }
+}
+
+/** The runs that a run has begun, and the one whose turn it is. */
+class Children {
+  readonly #follow: FollowChild;
+  readonly #names = new Map<RunId, string>();
+  readonly #read = new Map<RunId, number>();
+  #open: RunId | null = null;
+
+  constructor(follow: FollowChild) {
+    this.#follow = follow;
+  }
+
+  get open(): boolean {
+    return this.#open !== null;
+  }
+
+  see(event: RunEvent): void {
+    if (event.type === 'tool-dispatched') this.#open = event.data.childRunId ?? null;
+  }
+
+  /** What the child does until its parent's log goes on. */
+  async *showUntil(parentGoesOn: Promise<unknown>): Batches {
+    if (this.#open === null) return;
+    const gone = new AbortController();
+    const leave = () => gone.abort();
+    parentGoesOn.then(leave, leave);
+    yield* this.#show(this.#open, gone.signal);
+  }
+
+  /** The parent has gone on: what is left of the child's leg. */
+  async *showRest(): Batches {
+    if (this.#open !== null) yield* this.#show(this.#open);
+    this.#open = null;
+  }
+
+  async *#show(runId: RunId, signal?: AbortSignal): Batches {
+    const own = this.#follow(runId, this.#read.get(runId) ?? 0, signal);
+    for await (const batch of withChildren(own, this.#follow)) {
+      const end = batch.findIndex((event) => event.runId === runId && event.type === 'run-result');
+      const leg = end === -1 ? batch : batch.slice(0, end + 1);
+      for (const event of leg) if (event.runId === runId) this.#note(event);
+      const name = this.#names.get(runId) ?? '';
+      yield leg.map((event) => ({ ...event, agentPath: [name, ...(event.agentPath ?? [])] }));
+      if (end !== -1) this.#open = null;
+      if (end !== -1 || signal?.aborted === true) return;
+    }
+  }
+
+  #note(event: RunEvent): void {
+    this.#read.set(event.runId, event.seq);
+    if (event.type === 'run-started') this.#names.set(event.runId, event.data.agent?.name ?? '');
   }
 }

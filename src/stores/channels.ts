@@ -46,6 +46,11 @@ export class Channels {
     this.#forget(channel);
   }
 
+  /** Of the writer that is at work here, if there is one. */
+  queueOf(runId: RunId): WriteQueue | null {
+    return this.#channels.get(runId)?.queue ?? null;
+  }
+
   /** Adds a follower to its run's channel; every entry is followed by one `leave`. */
   enter(runId: RunId, follower: Follower): Channel {
     const channel = this.#of(runId);

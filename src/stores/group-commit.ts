@@ -10,7 +10,7 @@
 
 import type { Clock } from '../core/clock.ts';
 import { StorageError } from '../core/errors.ts';
-import type { Store } from './store.ts';
+import type { AppendResult, Store } from './store.ts';
 import type { WriteOutcome, WriteQueue } from './write-queue.ts';
 
 export interface GroupCommitOptions {
@@ -28,6 +28,7 @@ export interface GroupCommit {
   drain(): Promise<void>;
 }
 
+const pageEvents = 512;
 /** Runs in one commit from which on its cost counts (C3). */
 const crowd = 32;
 
@@ -68,9 +69,14 @@ export function createGroupCommit({ store, clock, windowMs, onIdle }: GroupCommi
     const startedMs = clock.now();
     const outcomes = await send(store, queues);
     pauseMs = queues.length < crowd ? windowMs : pauseAfter(clock.now() - startedMs);
+    const behind: WriteQueue[] = [];
     for (const [index, queue] of queues.entries()) {
       const outcome = outcomes[index];
-      if (outcome !== undefined) queue.settle(outcome, clock.now());
+      if (outcome?.outcome === 'wrong-position') behind.push(queue);
+      else if (outcome !== undefined) queue.settle(outcome, clock.now());
+    }
+    for (const queue of behind) queue.settle(await readAhead(store, queue), clock.now());
+    for (const queue of queues) {
       pauseMs = Math.max(pauseMs, queue.retryInMs);
       if (queue.isIdle) onIdle(queue);
       else waiting.add(queue);
@@ -90,8 +96,19 @@ export function createGroupCommit({ store, clock, windowMs, onIdle }: GroupCommi
   };
 }
 
+/** What stands where the queue believed the log to end; a page of it, for the next try finds the rest. Never rejects. */
+async function readAhead(store: Store, { runId, lastSeq }: WriteQueue): Promise<WriteOutcome> {
+  try {
+    return { outcome: 'met', events: await store.readEvents(runId, { after: lastSeq, limit: pageEvents }) };
+  } catch (cause) {
+    return { outcome: 'failed', cause };
+  }
+}
+
+type Sent = AppendResult | Extract<WriteOutcome, { outcome: 'failed' }>;
+
 /** One transaction, and what became of each queue's part of it. Never rejects. */
-async function send(store: Store, queues: readonly WriteQueue[]): Promise<readonly WriteOutcome[]> {
+async function send(store: Store, queues: readonly WriteQueue[]): Promise<readonly Sent[]> {
   const entries = queues.map((queue) => queue.nextEntry());
   try {
     return await store.append(entries, { durable: queues.some(({ needsSync }) => needsSync) });

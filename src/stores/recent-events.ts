@@ -47,6 +47,9 @@ export function createRecentEvents(bounds: RecentEventsBounds): RecentEvents {
 
   return {
     add(runId, events, bytes) {
+      // Others may have written in between: what stands before a hole is no use to anybody.
+      const newest = windows.get(runId)?.batches.at(-1)?.events.at(-1)?.seq;
+      if (newest !== undefined && newest + 1 !== events[0]?.seq) drop(runId);
       const window = windows.get(runId) ?? { batches: [], count: 0, bytes: 0 };
       windows.delete(runId);
       windows.set(runId, window);

@@ -1,75 +1,23 @@
 import { afterEach, expect, test } from 'vitest';
 import { LeaseLostError, RuntimeStateError, StorageError } from '../core/errors.ts';
 import { runIds } from '../core/ids.ts';
-import { silentLogger } from '../core/logger.ts';
 import type { EventDraft, RunEvent } from '../core/run-event.ts';
-import { createManualClock, type ManualClock } from '../testing/manual-clock.ts';
-import { admissionOf, noteDraft, resultDraft, stampAll, startDraft, textDraft } from '../testing/store-samples.ts';
-import { createRunLog, type RunLog, type RunLogOptions, type RunWriter } from './run-log.ts';
+import { end, lastSeq, logRig, read, seqs, upTo, type LogRig, type Reader } from '../testing/log-rig.ts';
+import { admissionOf, noteDraft, stampAll, startDraft, textDraft } from '../testing/store-samples.ts';
+import type { RunLogOptions } from './run-log.ts';
 import { openSqlite } from './sqlite/open-sqlite.ts';
-import type { Admission, Store } from './store.ts';
+import type { Store } from './store.ts';
 
-const disposables: Store[] = [];
+const opened: Store[] = [];
 afterEach(async () => {
-  for (const store of disposables.splice(0)) await store[Symbol.asyncDispose]();
+  for (const store of opened.splice(0)) await store[Symbol.asyncDispose]();
 });
 
-interface OpenedRun {
-  readonly admission: Admission;
-  readonly writer: RunWriter;
+function rig(faults?: (store: Store) => Partial<Store>, options?: Partial<RunLogOptions>): LogRig {
+  const store = openSqlite(':memory:');
+  opened.push(store);
+  return logRig(store, faults, options);
 }
-
-interface Rig {
-  readonly store: Store;
-  readonly clock: ManualClock;
-  readonly log: RunLog;
-  readonly open: (name: string) => Promise<OpenedRun>;
-}
-
-/** A log over a real store, without a window unless asked for; `faults` replaces some of the store's methods. */
-function rig(faults: (store: Store) => Partial<Store> = () => ({}), options: Partial<RunLogOptions> = {}): Rig {
-  const real = openSqlite(':memory:');
-  disposables.push(real);
-  const store: Store = { ...real, ...faults(real) };
-  const clock = createManualClock();
-  const log = createRunLog({ store, clock, logger: silentLogger, windowMs: 0, ...options });
-  return {
-    store,
-    clock,
-    log,
-    async open(name) {
-      const admission = admissionOf(name);
-      await log.admit(admission);
-      const { runId, sessionId } = admission;
-      return { admission, writer: log.writer({ runId, sessionId, generation: 1, lastSeq: 1, leg: 1 }) };
-    },
-  };
-}
-
-interface Reader {
-  readonly seen: RunEvent[];
-  readonly done: Promise<void>;
-  stop(): void;
-}
-
-function read(log: RunLog, { runId }: Admission, after = 0, gate?: Promise<void>): Reader {
-  const seen: RunEvent[] = [];
-  const stop = new AbortController();
-  const run = async () => {
-    for await (const batch of log.follow(runId, { after, signal: stop.signal })) {
-      seen.push(...batch);
-      await gate;
-    }
-  };
-  return { seen, done: run(), stop: () => stop.abort() };
-}
-
-const seqs = (events: readonly RunEvent[]) => events.map(({ seq }) => seq);
-const upTo = (last: number, from = 1) => Array.from({ length: last - from + 1 }, (_, index) => from + index);
-const lastSeq = async (store: Store, { admission }: OpenedRun) => (await store.run(admission.runId))?.lastSeq ?? 0;
-const ending = { status: 'completed', response: null, atMs: 9 } as const;
-const end = ({ admission, writer }: OpenedRun, more: readonly EventDraft[] = []) =>
-  writer.end([...more, resultDraft(admission.runId, admission.sessionId)], ending);
 
 test('E-007: nobody sees an event before the store has it', async () => {
   const gate = Promise.withResolvers<void>();
@@ -116,7 +64,7 @@ test('B047: an event published between history and live reaches each of two foll
   }));
   const run = await open('a');
   await run.writer.write([noteDraft('2'), noteDraft('3')]);
-  between = async () => run.writer.write([noteDraft('inside')]);
+  between = async () => void (await run.writer.write([noteDraft('inside')]));
   const readers = [read(log, run.admission, 0), read(log, run.admission, 2)];
   await clock.advance(20);
   await run.writer.write([noteDraft('5')]);

@@ -8,6 +8,7 @@
 //     the last follower left.
 // G4. A run that another process writes is followed by looking at the store each second; a writer made here wakes its followers.
 // G5. A follower that is left, by its signal or by `return()`, is released at once, whether it waits or holds a batch.
+// G6. A fact from outside is published once: by the writer that is at work here, when it meets it, else by who appended it.
 
 import type { Clock } from '../core/clock.ts';
 import { RuntimeStateError } from '../core/errors.ts';
@@ -18,16 +19,18 @@ import { Channels } from './channels.ts';
 import { followRun, pageEvents, type FollowOptions } from './follow-run.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createRunWriter, type RunWriter } from './run-writer.ts';
-import type { Admission, AdmitResult, Store } from './store.ts';
+import type { Admission, AdmitResult, AppendFactsResult, FactFromOutside, Store } from './store.ts';
 import { WriteQueue, type WrittenRun } from './write-queue.ts';
 
-export type { RunWriter } from './run-writer.ts';
+export type { EndResult, RunWriter } from './run-writer.ts';
 
 export type PublishListener = (runId: RunId, events: readonly RunEvent[]) => void;
 
 export interface RunLog {
   /** Stores what starts a task and publishes its events at once. */
   admit(admission: Admission): Promise<AdmitResult>;
+  /** Appends a fact from outside (L7), and publishes it as soon as it is stored (G6). */
+  appendFact(fact: FactFromOutside): Promise<AppendFactsResult>;
   /** The write side of a run that this process owns. One writer a run: a new one fences the one before it. */
   writer(run: WrittenRun, onStored?: (events: readonly RunEvent[]) => void): RunWriter;
   /**
@@ -63,6 +66,8 @@ export interface ReadAllOptions {
   readonly committedOnly?: true;
 }
 
+const maxAhead = 1_024;
+
 export function createRunLog(options: RunLogOptions): RunLog {
   const { store, clock, logger, windowMs = 5, maxLogBytes = 268_435_456 } = options;
   const channels = new Channels();
@@ -71,7 +76,28 @@ export function createRunLog(options: RunLogOptions): RunLog {
   const commit = createGroupCommit({ store, clock, windowMs, onIdle: (queue) => channels.release(queue) });
   const sources = { channels, store, clock, isClosed: () => state === 'closed' };
 
-  function publish(runId: RunId, events: readonly RunEvent[], bytes: number): void {
+  /** By run, the last event that was published while no writer was here, which may meet it later (G6). Bounded. */
+  const ahead = new Map<RunId, number>();
+
+  function publishAhead(runId: RunId, events: readonly RunEvent[]): void {
+    publish(runId, events, 0);
+    for (const { seq } of events) ahead.set(runId, seq);
+    const [oldest] = ahead.keys();
+    if (ahead.size > maxAhead && oldest !== undefined) ahead.delete(oldest);
+  }
+
+  /** Those that were not published ahead. */
+  function unpublished(runId: RunId, events: readonly RunEvent[]): readonly RunEvent[] {
+    const through = ahead.get(runId);
+    if (through === undefined) return events;
+    const rest = events.filter(({ seq }) => seq > through);
+    if (rest.length > 0) ahead.delete(runId);
+    return rest;
+  }
+
+  function publish(runId: RunId, stored: readonly RunEvent[], bytes: number): void {
+    const events = unpublished(runId, stored);
+    if (events.length === 0) return;
     channels.publish(runId, events, bytes);
     for (const listener of listeners) {
       try {
@@ -86,6 +112,15 @@ export function createRunLog(options: RunLogOptions): RunLog {
     async admit(admission) {
       const result = await store.admit(admission);
       if (result.outcome === 'admitted') publish(admission.runId, result.events, 0);
+      return result;
+    },
+    async appendFact(fact) {
+      const result = await store.appendFact(fact);
+      if (result.outcome !== 'stored') return result;
+      const { runId } = fact.event;
+      const queue = channels.queueOf(runId);
+      if (queue === null) publishAhead(runId, result.events);
+      else if (state === 'open') commit.submit(queue);
       return result;
     },
     writer(run, onStored) {

@@ -3,7 +3,7 @@
 
 import type { Clock } from '../core/clock.ts';
 import { RuntimeStateError } from '../core/errors.ts';
-import { isLive, type EventDraft } from '../core/run-event.ts';
+import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Append } from './store.ts';
 import type { WriteQueue } from './write-queue.ts';
@@ -16,16 +16,29 @@ export interface RunWriter {
   readonly incomplete: boolean;
   /**
    * Stamps and queues. Only live events: undefined, or a promise to await first when the run's buffer is over its bound.
-   * Any committed event: a promise that settles when everything so far is durable.
+   * Any committed event: a promise that settles when everything so far is durable, with all committed events that entered
+   * the log and were not told before, in its order, numbered: facts from outside where they came in first, one's own, no
+   * gaps. Of several writes that wait for one commit the first is told them, the others none.
    * Rejects with LeaseLostError when another process owns the run, with StorageError when the store stays unable.
    */
-  write(drafts: readonly EventDraft[]): Promise<void> | undefined;
+  write(drafts: readonly EventDraft[]): Promise<readonly RunEvent[]> | undefined;
   /** Settles when everything written so far is stored. */
   flush(): Promise<void>;
-  /** The last write, stored whole: it ends the run in the transaction that stores it (L4). */
-  end(drafts: readonly EventDraft[], end: NonNullable<Append['end']>): Promise<void>;
+  /**
+   * The last write, stored whole or not at all: it ends the run in the transaction that stores it (L4). `overtaken`: a fact
+   * from outside came first, nothing of it is stored, and the writer takes writes again (E-661).
+   */
+  end(drafts: readonly EventDraft[], end: NonNullable<Append['end']>): Promise<EndResult>;
+  /** The same for a leg: its `run-result` ends nothing and leaves the run without an owner (L6). */
+  park(drafts: readonly EventDraft[]): Promise<EndResult>;
   /** No more writes come. What was written before is still stored. */
   close(): void;
+}
+
+/** `events`: as `write` tells them; of an ending that was overtaken, what came in. */
+export interface EndResult {
+  readonly outcome: 'ended' | 'overtaken';
+  readonly events: readonly RunEvent[];
 }
 
 export interface RunWriterOptions {
@@ -53,27 +66,29 @@ export function createRunWriter({ queue, clock, commit, maxLogBytes, onClose }: 
     }
   }
 
+  async function writeLast(drafts: readonly EventDraft[], end?: Append['end']): Promise<EndResult> {
+    if (queue.refusal !== null) throw queue.refusal;
+    const outcome = queue.end(drafts, clock.now(), end);
+    if (!queue.isIdle) commit.submit(queue);
+    return { outcome: await outcome, events: queue.tell() };
+  }
+
   return {
     get incomplete() {
       return limited || queue.incomplete;
     },
     write(drafts) {
-      if (queue.refusal !== null) return Promise.reject(queue.refusal);
+      const { refusal } = queue;
+      if (refusal !== null) return Promise.reject(refusal);
       const at = clock.now();
       for (const draft of drafts) add(draft, at);
       if (queue.pendingBytes > 0) commit.submit(queue);
-      const mustWait = queue.pendingBytes > maxWaitingBytes || drafts.some(({ type }) => !isLive(type));
-      return mustWait ? queue.stored() : undefined;
+      if (drafts.some(({ type }) => !isLive(type))) return queue.stored().then(() => queue.tell());
+      return queue.pendingBytes > maxWaitingBytes ? queue.stored().then(() => []) : undefined;
     },
     flush: () => queue.stored(),
-    end(drafts, end) {
-      if (queue.refusal !== null) return Promise.reject(queue.refusal);
-      const at = clock.now();
-      for (const draft of drafts) queue.add(draft, at);
-      queue.end(end);
-      commit.submit(queue);
-      return queue.stored();
-    },
+    end: writeLast,
+    park: (drafts) => writeLast(drafts),
     close() {
       queue.refuse(new RuntimeStateError('This writer is closed.'));
       onClose();

@@ -6,6 +6,7 @@
 //     reported as stored is never lost.
 // L3. One entry's refusal (wrong position, lost lease) changes nothing and does not touch the other entries of its batch.
 // L4. What ends a run, frees its session and stores its response is the transaction that appends its `run-result` (UD-21).
+//     What waits behind a run that did not complete is held in it (E-664), what was left open is closed as `cancelled`.
 // L5. Reads never see half a transaction. An id of another principal reads as absent (U-043).
 // L6. What the events say of people is indexed in the transaction that appends them: a request opens an approval, a
 //     decision closes it, a `run-result` that ends nothing parks the run and frees its owner. The indexes can be made again
@@ -116,9 +117,9 @@ export type AppendFactsResult =
   | { readonly outcome: 'known' }
   /** A message with that id is in the log already and says something else. */
   | { readonly outcome: 'conflict' }
-  /** The run has ended, or is unknown: nothing enters its log any more (E-661). */
+  /** The run has ended, or it, or what is decided, is unknown: nothing enters its log (E-661). */
   | { readonly outcome: 'ended' }
-  /** The approval is decided already; nothing was stored. */
+  /** The approval is decided already, if only by the end of its run; nothing was stored. */
   | { readonly outcome: 'decided'; readonly approval: ApprovalRecord };
 
 export interface SessionRecord {
@@ -237,7 +238,7 @@ export interface Store extends AsyncDisposable {
   /**
    * Stores all entries in one transaction and answers each, in order (L2, L3).
    * `durable` asks for a full sync before the answer; without it a power cut, but no crash, may lose the batch (E-802).
-   * An entry for a run that has ended, or is unknown, is `lease-lost`.
+   * An entry for a run that has ended, is parked, or is unknown, is `lease-lost`.
    * @throws StorageError  Nothing of the batch is stored.
    */
   append(batch: readonly Append[], options: { readonly durable: boolean }): Promise<readonly AppendResult[]>;
@@ -250,7 +251,8 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Appends a fact from outside where the log ends, whoever owns the run (L7), with the rule that a decision makes.
-   * The owner's next append is `wrong-position`: it reads what came in and goes on behind it.
+   * The owner's next append is `wrong-position`: it reads what came in and goes on behind it. What is in the log already
+   * is answered as that, also after the end: an id that was used holds as long as an idempotency key.
    */
   appendFact(fact: FactFromOutside): Promise<AppendFactsResult>;
 
@@ -297,7 +299,10 @@ export interface Store extends AsyncDisposable {
   holdQueue(sessionId: SessionId, held: boolean): Promise<void>;
   /** The oldest waiting entry of each session that is free and not held. */
   startableTasks(): Promise<readonly QueuedTask[]>;
-  /** Keeps bytes under their SHA-256 for as long as a run that uses them; the same bytes are kept once (E-844). */
+  /**
+   * Keeps bytes as `sha256:<hex>` for as long as a run that uses them; the same bytes are kept once (E-844). The run may
+   * be admitted later; where it is not, within an hour or so, they go.
+   */
   putContent(runId: RunId, bytes: Uint8Array): Promise<ContentRef>;
   /** @throws StorageError  What is there is not what was stored. Null: there is none. */
   content(ref: string): Promise<Uint8Array | null>;

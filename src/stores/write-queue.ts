@@ -7,24 +7,26 @@
 //     in the next batch (E-143). One that holds a committed event, or that an ending waits behind, is tried for
 //     `commitPatienceMs`; then the queue fails for good. So nothing is lost any more once the end was given.
 // Q4. Facts from outside that came in first are met where they stand: published, and the batch goes on behind them (E-801).
-//     Anything else that stands there breaks the fence.
+//     A batch that stands there itself was stored by a try that seemed to fail. Anything else breaks the fence.
 // Q5. An ending, of the run or of its leg, is a batch of its own and the last. It is stored only if its writer was told of
 //     every fact before it; else it is withdrawn whole, and the queue takes more in (E-661).
-// Q6. Every committed event, one's own or met, is told once, in the order of the log, to who waits for a committed one.
+// Q6. Every committed event but gaps, one's own or met, is told once, in the order of the log, to who waits for one.
 
 import { LeaseLostError, RuntimeStateError, StorageError } from '../core/errors.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
-import { stampEvent } from './event-shape.ts';
+import { numberEvents, stampEvent } from './event-shape.ts';
 import { weighEvent } from './event-weight.ts';
 import { mergeDeltas } from './merge-deltas.ts';
 import type { Append, AppendResult, UnnumberedEvent } from './store.ts';
+import { gapsFor, newBatch, sizeOf, type WriteBatch } from './write-batch.ts';
 
 /** A run as its new owner found it, and the leg that it writes. */
 export interface WrittenRun {
   readonly runId: RunId;
   readonly sessionId: SessionId;
   readonly generation: number;
+  /** Of the last event that its owner knows. */
   readonly lastSeq: number;
   readonly leg: number;
 }
@@ -41,21 +43,8 @@ export type WriteOutcome =
   | { readonly outcome: 'met'; readonly events: readonly RunEvent[] }
   | { readonly outcome: 'failed'; readonly cause: unknown };
 
-interface Batch {
-  readonly events: UnnumberedEvent[];
-  /** They name lost deltas and go before the events. A gap alone is as dispensable as the deltas it names. */
-  gaps: readonly UnnumberedEvent[];
-  bytes: number;
-  committed: boolean;
-  end: Append['end'];
-  /** Present once somebody waits for it. */
-  stored: PromiseWithResolvers<void> | null;
-  failures: number;
-  firstFailureMs: number;
-}
-
 interface Ending {
-  readonly batch: Batch;
+  readonly batch: WriteBatch;
   readonly outcome: PromiseWithResolvers<'ended' | 'overtaken'>;
 }
 
@@ -67,10 +56,10 @@ export class WriteQueue {
   readonly #run: WrittenRun;
   readonly #listeners: WriteQueueListeners;
   #lastSeq: number;
-  #pending: Batch | null = null;
+  #pending: WriteBatch | null = null;
   /** Goes when nothing else is left; may be the one in flight. */
   #ending: Ending | null = null;
-  #inFlight: Batch | null = null;
+  #inFlight: WriteBatch | null = null;
   /** Gaps that name lost deltas: they go with the next batch. */
   #gaps: readonly UnnumberedEvent[] = [];
   /** Committed events that nobody was told of yet (Q6). */
@@ -138,7 +127,7 @@ export class WriteQueue {
     else batch.events[batch.events.length - 1] = merged;
     const bytes = merged !== undefined && typeof draft.data === 'string' ? draft.data.length : weighEvent(draft);
     batch.bytes += bytes;
-    batch.committed ||= !isLive(draft.type) && draft.type !== 'gap';
+    batch.committed ||= isFact(draft.type);
     return bytes;
   }
 
@@ -183,7 +172,7 @@ export class WriteQueue {
     return { runId, generation, after: this.#lastSeq, events, ...(batch.end && { end: batch.end }) };
   }
 
-  #takeNext(): Batch {
+  #takeNext(): WriteBatch {
     const batch = this.#pending ?? this.#ending?.batch ?? newBatch();
     [batch.gaps, this.#gaps, this.#pending] = [this.#gaps, [], null];
     return batch;
@@ -206,10 +195,10 @@ export class WriteQueue {
     }
   }
 
-  #keep(batch: Batch, events: readonly RunEvent[]): void {
+  #keep(batch: WriteBatch, events: readonly RunEvent[]): void {
     this.#inFlight = null;
     this.#lastSeq += events.length;
-    if (batch.committed || batch.gaps.length > 0) this.#untold.push(...events.filter(({ type }) => !isLive(type)));
+    if (batch.committed) this.#untold.push(...events.filter(({ type }) => isFact(type)));
     if (events.length > 0) this.#listeners.onStored(events, batch.bytes);
     batch.stored?.resolve();
     if (this.#ending?.batch !== batch) return;
@@ -217,7 +206,8 @@ export class WriteQueue {
   }
 
   /** Goes on behind facts from outside; an ending that did not know of them is withdrawn (Q4, Q5). */
-  #meet(batch: Batch, events: readonly RunEvent[]): void {
+  #meet(batch: WriteBatch, events: readonly RunEvent[]): void {
+    if (batch.failures > 0 && this.#isStored(batch, events)) return this.#keep(batch, events.slice(0, sizeOf(batch)));
     const last = events.at(-1);
     if (last === undefined || !events.every(isFromOutside))
       return this.#fail(new StorageError(`The log of ${this.runId} does not end at ${this.#lastSeq}.`));
@@ -225,13 +215,18 @@ export class WriteQueue {
     this.#untold.push(...events);
     this.#metUntold = true;
     if (batch === this.#ending?.batch) [this.#inFlight, this.#gaps] = [null, batch.gaps];
-    else if (batch.events.length === 0 && batch.gaps.length === 0) this.#inFlight = null;
+    else if (sizeOf(batch) === 0) this.#inFlight = null;
     this.#listeners.onStored(
       events,
       events.reduce((sum, event) => sum + weighEvent(event), 0),
     );
     if (this.#inFlight === null) batch.stored?.resolve();
-    this.#ending = this.#resolveEnding('overtaken');
+    if (this.#inFlight === null) this.#ending = this.#resolveEnding('overtaken');
+  }
+
+  #isStored(batch: WriteBatch, events: readonly RunEvent[]): boolean {
+    const own = numberEvents([...batch.gaps, ...batch.events], this.#lastSeq);
+    return own.length > 0 && JSON.stringify(own) === JSON.stringify(events.slice(0, own.length));
   }
 
   #resolveEnding(outcome: 'ended' | 'overtaken'): null {
@@ -239,7 +234,7 @@ export class WriteQueue {
     return null;
   }
 
-  #retryLater(batch: Batch, cause: StorageError, nowMs: number): void {
+  #retryLater(batch: WriteBatch, cause: StorageError, nowMs: number): void {
     if (batch.failures === 0) batch.firstFailureMs = nowMs;
     batch.failures += 1;
     if (!cause.retryable) return this.#fail(cause);
@@ -258,38 +253,19 @@ export class WriteQueue {
   }
 
   /** Drops a batch of live events; what is written next begins with one gap for each of their attempts (Q3). */
-  #loseDeltas(batch: Batch): void {
-    [this.#inFlight, this.#gaps, this.#incomplete] = [null, gapsFor([...batch.gaps, ...batch.events]), true];
+  #loseDeltas(batch: WriteBatch): void {
+    [this.#inFlight, this.#gaps] = [null, gapsFor([...batch.gaps, ...batch.events])];
+    this.#incomplete ||= sizeOf(batch) > 0;
     batch.stored?.resolve();
   }
 }
 
-function newBatch(): Batch {
-  return {
-    events: [],
-    gaps: [],
-    bytes: 0,
-    committed: false,
-    end: undefined,
-    stored: null,
-    failures: 0,
-    firstFailureMs: 0,
-  };
+/** A committed event; gaps say nothing that a fold would need. */
+function isFact(type: RunEvent['type']): boolean {
+  return !isLive(type) && type !== 'gap';
 }
 
 /** What any process may append to a run that it does not own (L7). */
 function isFromOutside({ type }: RunEvent): boolean {
   return type === 'user-message' || type === 'approval-decided';
-}
-
-function gapsFor(lost: readonly UnnumberedEvent[]): readonly UnnumberedEvent[] {
-  const gaps = new Map<string, UnnumberedEvent>();
-  for (const event of lost) {
-    if (event.type === 'waiting') continue;
-    const { step, attempt } = event;
-    const data = { reason: 'deltas_lost', step, attempt } as const;
-    const key = `${event.type === 'gap' ? event.data.reason : data.reason}:${step}:${attempt}`;
-    gaps.set(key, event.type === 'gap' ? event : stampEvent({ type: 'gap', step, attempt, data }, event));
-  }
-  return [...gaps.values()];
 }

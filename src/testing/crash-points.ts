@@ -69,7 +69,7 @@ async function runChild<F>(
   o: { readonly folder: string; readonly cache: string; readonly killAt: number },
 ): Promise<Child<F>> {
   const args = ['--input-type=module', '-e', prelude + script, databaseIn(o.folder), String(o.killAt)];
-  const child = spawn(process.execPath, args, { env: { ...process.env, NODE_COMPILE_CACHE: o.cache } });
+  const child = spawn(process.execPath, args, { env: { NODE_COMPILE_CACHE: o.cache } });
   const exit = new Promise<NodeJS.Signals | null>((resolve) => child.on('exit', (_, signal) => resolve(signal)));
   const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   expect(errors.replaceAll(/^.*(?:ExperimentalWarning|--trace-warnings).*$/gm, '').trim()).toBe('');

@@ -6,6 +6,7 @@ import { connectTo, key, type Uhp } from './uhp.ts';
 import { createServer, type Parts } from '../../src/compose.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
+import type { HarnessRecord } from '../../src/stores/store.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { startReins, type ReinsProcess } from '../reins-process.ts';
 
@@ -63,6 +64,7 @@ export async function killDuringStart(data: string, ms: number): Promise<void> {
 export async function addHarness(
   data: string,
   principal: string,
+  change: Partial<HarnessRecord> = {},
 ): Promise<{ readonly token: string; readonly harnessId: string }> {
   await using store = openSqlite(join(data, 'reins.db'));
   const harnessId = harnessIds.make(`of-${principal}-${(await store.harnesses(principal)).length}`);
@@ -82,6 +84,7 @@ export async function addHarness(
     planning: null,
     createdAtMs: Date.now(),
     deleted: false,
+    ...change,
   });
   return { token, harnessId };
 }

@@ -65,12 +65,17 @@ async function tryOut(shell: Shell, folder: string): Promise<string | null> {
   await mkdir(hidden);
   await writeFile(join(hidden, 'secret'), 'hidden');
   const output: Uint8Array[] = [];
-  await shell.run('cat ../hidden/secret >seen; echo >../beside; echo tried', {
+  const run = shell.run('cat ../hidden/secret >seen; echo >../beside; echo tried', {
     workspace,
     signal: new AbortController().signal,
     timeoutMs: 10_000,
     onOutput: (chunk) => void output.push(chunk),
   });
+  const failure = await run.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  if (failure instanceof Error) return `bwrap does not work here (${failure.message})`;
   const said = Buffer.concat(output).toString();
   const seen = await readFile(join(workspace, 'seen'), 'utf8').catch(() => null);
   if (seen === null || !said.endsWith('tried\n')) return `bwrap does not work here (${lastLine(said)})`;
