@@ -3,9 +3,11 @@
 import { assembleAgent, type AssembledAgent } from './runtimes/assembled-agent.ts';
 import { createDirectAgent, type Agent } from './runtimes/direct-agent.ts';
 import { createFetchUrl } from './engine/tools/fetch-url.ts';
+import { ConfigurationError } from './core/errors.ts';
 import { createModelHealth } from './engine/model-health.ts';
 import { fileTools } from './engine/tools/file-tools.ts';
-import { hostEnvironment, loadConfig, type Config } from './config.ts';
+import { createRedactor } from './core/redact.ts';
+import { hostEnvironment, loadConfig, secretsOf, type Config } from './config.ts';
 import { lazyTools } from './engine/lazy-tools.ts';
 import { openCatalogue } from './open-catalogue.ts';
 import { openMcp } from './engine/mcp/open-mcp.ts';
@@ -15,6 +17,7 @@ import { createBashTool } from './engine/tools/bash.ts';
 import { packageVersion } from './version.ts';
 import { parseAgentConfig, type AgentConfig } from './runtimes/agent-config.ts';
 import { resolve } from 'node:path';
+import { statSync } from 'node:fs';
 import { silentLogger, type Logger } from './core/logger.ts';
 import { systemClock, systemRandom } from './system.ts';
 import type { Clock } from './core/clock.ts';
@@ -54,11 +57,12 @@ export interface AgentParts {
 }
 
 export interface SubAgentParts {
-  /** The tool is called `delegate_<name>` (E-905). */
+  /** The agent's name; its tool is called `delegate_<name>` (E-905). */
   readonly name: string;
   /** For the model: what it can be asked for. */
   readonly description: string;
-  readonly config?: AgentConfig;
+  readonly config?: Omit<AgentConfig, 'name'>;
+  /** What is absent of model, folder, clock, log and traces is the parent's. */
   readonly parts?: AgentParts;
 }
 
@@ -71,13 +75,14 @@ export function createAgent(config: AgentConfig = {}, parts: AgentParts = {}): A
 export function assembleFrom(config: AgentConfig, parts: AgentParts): AssembledAgent {
   const parsed = parseAgentConfig(config);
   const { logger = silentLogger, clock = systemClock, random = systemRandom } = parts;
-  const catalogue = openCatalogue(parts.settings ?? loadConfig({ flags: { host: '127.0.0.1' } }), clock);
-  const workspace = parts.workspace === undefined ? null : resolve(parts.workspace);
+  const settings = parts.settings ?? loadConfig({ flags: { host: '127.0.0.1' } });
+  const catalogue = openCatalogue(settings, clock);
+  const workspace = parts.workspace === undefined ? null : existingFolder(parts.workspace);
   const sources = sourcesOf(parts, { logger, clock, random, workspace });
   const subagents = (parts.subagents ?? []).map(({ name, description, config: own = {}, parts: its = {} }) => ({
     name,
     description,
-    agent: assembleFrom({ name, ...own }, { ...inherited(parts), ...its }),
+    agent: assembleFrom({ ...own, name }, { ...inherited(parts, own), ...its }),
   }));
   return assembleAgent({
     config: parsed,
@@ -88,6 +93,7 @@ export function assembleFrom(config: AgentConfig, parts: AgentParts): AssembledA
       tools: toolsOf(parts, workspace),
       sources,
       health: createModelHealth({ clock }),
+      redact: createRedactor(secretsOf(settings)),
       ...(parts.middleware === undefined ? {} : { middleware: parts.middleware }),
     },
     workspace,
@@ -96,17 +102,32 @@ export function assembleFrom(config: AgentConfig, parts: AgentParts): AssembledA
     subagents,
     model: parts.provider ?? null,
     catalogue,
-    async close() {
-      const all = [...sources, ...subagents.map(({ agent }) => agent), catalogue];
-      const closed = await Promise.allSettled(all.map((each) => each[Symbol.asyncDispose]()));
-      const faults = closed.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
-      if (faults.length > 0) throw new AggregateError(faults, 'Parts of the agent could not be closed.');
-    },
+    close: () => closeInOrder([...sources, ...subagents.map(({ agent }) => agent), catalogue]),
   });
 }
 
-/** What a sub-agent has from its parent unless it has its own. */
-function inherited({ provider, workspace, logger, clock, random, settings, tracer }: AgentParts): AgentParts {
+/** One after the other, all of them whatever fails (E-024). */
+async function closeInOrder(parts: readonly AsyncDisposable[]): Promise<void> {
+  const faults: unknown[] = [];
+  for (const part of parts)
+    try {
+      await part[Symbol.asyncDispose]();
+    } catch (fault) {
+      faults.push(fault);
+    }
+  if (faults.length > 0) throw new AggregateError(faults, 'Parts of the agent could not be closed.');
+}
+
+function existingFolder(path: string): string {
+  const folder = resolve(path);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
+  throw new ConfigurationError(`The workspace '${folder}' is not a folder.`);
+}
+
+/** A sub-agent that names a model does not get its parent's. */
+function inherited(parts: AgentParts, { model, provider: named }: AgentConfig): AgentParts {
+  const { workspace, logger, clock, random, settings, tracer } = parts;
+  const provider = model === undefined && named === undefined ? parts.provider : undefined;
   const entries = Object.entries({ provider, workspace, logger, clock, random, settings, tracer });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }

@@ -27,12 +27,17 @@ import { repeat, type Repeated } from './tasks/repeat.ts';
 import { packageVersion } from './version.ts';
 import { superviseRuns } from './tasks/supervise-runs.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
-import { stderrLogger, systemClock, systemRandom } from './system.ts';
+import { systemClock, systemRandom } from './system.ts';
+import { createLogger } from './logger.ts';
+import { createRedactor } from './core/redact.ts';
+import { openMcp } from './engine/mcp/open-mcp.ts';
+import { openSkills } from './engine/skills/open-skills.ts';
 import { ConfigurationError, StorageError } from './core/errors.ts';
 import type { Clock } from './core/clock.ts';
 import type { ContentStore } from './engine/content-store.ts';
-import type { Config } from './config.ts';
+import { hostEnvironment, secretsOf, type Config } from './config.ts';
 import type { HarnessAdapter, HarnessStatus } from './harnesses/harness.ts';
+import type { McpServer } from './engine/mcp/mcp-server.ts';
 import type { Services } from './tasks/services.ts';
 import type { Store } from './stores/store.ts';
 
@@ -60,7 +65,7 @@ export interface Server {
 
 /** @throws ConfigurationError  A setting that cannot work, or a data folder in use or broken. */
 export async function createServer(config: Config, parts: Parts = {}): Promise<Server> {
-  const { logger = stderrLogger, clock = systemClock, adapters = [] } = parts;
+  const { logger = loggerOf(config), clock = systemClock, adapters = [] } = parts;
   const { host, port, dataDir, publicUrl, apiKey } = config.server;
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(openDataFolder(dataDir));
@@ -102,6 +107,10 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
       return closing;
     },
   };
+}
+
+function loggerOf(config: Config): Logger {
+  return createLogger({ level: config.server.logLevel, secrets: secretsOf(config) });
 }
 
 function openStore({ databasePath }: DataFolder): Store {
@@ -206,10 +215,22 @@ function createHarnesses(
   },
 ): HarnessRegistry {
   const { catalogue, logger, clock, content } = o;
-  const { shell, fetchHosts } = config.agent;
+  const { shell, fetchHosts, skills, mcp } = config.agent;
   const bash = async () => {
     const opened = await openShell({ ...shell, hidden: [config.server.dataDir] }, { clock, random: systemRandom });
     return { tools: opened === null ? [] : [createBashTool(opened)] };
+  };
+  const skillTools = async () => {
+    const { prompt, tools } = await openSkills(skills, { logger });
+    return { tools, ...(prompt === '' ? {} : { guidance: prompt }) };
+  };
+  const mcpParts = {
+    clock,
+    random: systemRandom,
+    logger,
+    version: packageVersion(),
+    environment: hostEnvironment(),
+    cwd: config.server.dataDir,
   };
   const native = createNativeAdapter(
     {
@@ -218,7 +239,12 @@ function createHarnesses(
       logger,
       policies: defaultPolicies,
       tools: [...fileTools, createFetchUrl({ allowHosts: fetchHosts })],
-      sources: [lazyTools('shell', { open: bash, logger })],
+      sources: [
+        lazyTools('shell', { open: bash, logger }),
+        ...(skills.length === 0 ? [] : [lazyTools('skills', { open: skillTools, logger })]),
+        ...(mcp.length === 0 ? [] : [openMcp(mcp.map(allowed), mcpParts)]),
+      ],
+      redact: createRedactor(secretsOf(config)),
       content,
       health: createModelHealth({ clock }),
       openModel: (ref) => catalogue.open(ref),
@@ -231,6 +257,11 @@ function createHarnesses(
   if (!bases.includes(preferred))
     throw new ConfigurationError(`'harnesses.preferred' names '${preferred}'; this server has: ${bases.join(', ')}.`);
   return createRegistry(adapters.toSorted((a, b) => Number(b.base === preferred) - Number(a.base === preferred)));
+}
+
+/** A server that the operator names may be used without asking, unless the settings say otherwise (UR-02). */
+function allowed(server: McpServer): McpServer {
+  return { permission: 'allow', ...server };
 }
 
 function createServices(o: {

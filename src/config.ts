@@ -10,6 +10,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError } from './core/errors.ts';
+import { logLevels } from './logger.ts';
 import { environmentPrefix, providerNames } from './engine/models/provider-names.ts';
 import type { ProviderName, ProviderSettings } from './engine/models/provider-names.ts';
 
@@ -27,6 +28,32 @@ const catalogueEntry = z.strictObject({
   maxOutputTokens: count.optional(),
 });
 
+const mcpServer = z.intersection(
+  z.object({
+    name: text,
+    disabled: z.boolean().exactOptional(),
+    permission: z.enum(['allow', 'ask', 'deny']).exactOptional(),
+    replay: z.enum(['manual', 'safe', 'idempotent']).exactOptional(),
+    timeoutSeconds: z.number().positive().exactOptional(),
+    /** Only these of its tools. */
+    tools: z.array(text).exactOptional(),
+  }),
+  z.discriminatedUnion('transport', [
+    z.object({
+      transport: z.literal('stdio'),
+      command: text,
+      args: z.array(z.string()).exactOptional(),
+      env: z.record(z.string(), z.string()).exactOptional(),
+      cwd: text.exactOptional(),
+    }),
+    z.object({
+      transport: z.enum(['http', 'sse']),
+      url: webAddress,
+      headers: z.record(z.string(), z.string()).exactOptional(),
+    }),
+  ]),
+);
+
 const groups = {
   server: z.strictObject({
     host: text.default('127.0.0.1'),
@@ -38,6 +65,8 @@ const groups = {
       .nullable()
       .default(null),
     dataDir: text.default('~/.reins'),
+    /** The least serious log entries that are written, to stderr. */
+    logLevel: z.enum(logLevels).default('info'),
   }),
   models: z.strictObject({
     /** Providers that may serve, tried in this order; one that is not named is not used. */
@@ -61,6 +90,10 @@ const groups = {
       .prefault({}),
     /** Hosts that `fetch_url` may reach though they are not public; `*.suffix` names all below it. */
     fetchHosts: z.array(text).default([]),
+    /** MCP servers whose tools the agent has; allowed by being named here unless they say otherwise (UR-02). */
+    mcp: z.array(mcpServer).default([]),
+    /** Folders that are skills, or hold some (E-904). */
+    skills: z.array(text).default([]),
   }),
   harnesses: z.strictObject({ preferred: text.default('native') }),
   approvals: z.strictObject({
@@ -164,6 +197,7 @@ const variables: Readonly<Record<string, readonly [string, string]>> = {
   REINS_DATA_DIR: ['server', 'dataDir'],
   REINS_PUBLIC_URL: ['server', 'publicUrl'],
   REINS_DEMO_SPEED: ['demo', 'speed'],
+  REINS_LOG_LEVEL: ['server', 'logLevel'],
 };
 const options: typeof variables = {
   host: ['server', 'host'],
@@ -296,6 +330,13 @@ function readIfThere(path: string): string | null {
 function deepFreeze<T extends object>(value: T): T {
   for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
   return Object.freeze(value);
+}
+
+/** Everything in the settings that no log line and no error may show (E-071). */
+export function secretsOf({ server, models, agent }: Config): readonly string[] {
+  const keys = Object.values(models.credentials).map(({ apiKey }) => apiKey);
+  const ofServers = agent.mcp.flatMap((each) => Object.values('url' in each ? (each.headers ?? {}) : (each.env ?? {})));
+  return [server.apiKey, ...keys, ...ofServers].flatMap((secret) => secret ?? []);
 }
 
 /** The environment as it is: for child processes, which get what they may have of it, never for settings. */

@@ -65,7 +65,7 @@ test('L2: on a terminal an entry is one readable line, and nothing in it can ste
 });
 
 test('a process whose stderr is no terminal writes JSON lines there', () => {
-  const script = `import { stderrLogger } from '${new URL('./system.ts', import.meta.url).href}'; stderrLogger.info('Up.', { n: 1 });`;
+  const script = `import { createLogger } from '${new URL('./logger.ts', import.meta.url).href}'; createLogger().info('Up.', { n: 1 });`;
   const { stderr, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
   expect(stdout).toBe('');
   expect(JSON.parse(stderr)).toMatchObject({ level: 'info', msg: 'Up.', n: 1 });

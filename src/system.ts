@@ -1,10 +1,8 @@
-// The real clock, randomness and log of one process: the only place where they are made (E-011).
+// The real clock and randomness of one process: the only place where they are made (E-011).
 
 import { randomFillSync } from 'node:crypto';
 import type { Clock } from './core/clock.ts';
-import type { Logger } from './core/logger.ts';
 import type { Random } from './core/random.ts';
-import { createLogger } from './logger.ts';
 
 /** `setTimeout` fires at once for anything longer (2^31 - 1 ms, 24 days), and complains about a moment that has passed. */
 const longestTimerMs = 2_147_483_647;
@@ -33,5 +31,3 @@ export const systemRandom: Random = {
     return pool.toString('hex', used - tokenBytes, used);
   },
 };
-
-export const stderrLogger: Logger = createLogger();

@@ -7,6 +7,7 @@ import { addHarness, startServer } from './support/server.ts';
 import { answerOf, assembleOutput } from './support/event-stream.ts';
 import {
   askedBy,
+  eventually,
   listAsked,
   say as tell,
   startAsked,

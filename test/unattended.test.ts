@@ -1,11 +1,14 @@
 // UT-40: approvals when nobody looks: restarts, time, a cancel, and what a person said once for all.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { answerOf, assembleOutput } from './support/event-stream.ts';
 import { askedBy, eventually, listAsked, say as tell, startAsked, startAsking } from './support/asking-server.ts';
-import { call, reply, say, type Replies } from './support/model.ts';
+import { addHarness, startProcess, startServer } from './support/server.ts';
+import { allowAll } from '../src/core/run-event.ts';
+import { call, reply, say, startModel, type Replies } from './support/model.ts';
+import { temporaryFolder } from './support/folders.ts';
 import { createFastClock } from './support/fast-clock.ts';
 import { ended, finalOf, whole } from './support/uhp.ts';
 
@@ -18,14 +21,15 @@ const replies: Replies = {
   write: [reply(write('w')), say('Done.')],
   again: [reply(write('w')), say('Done.')],
   ask: [reply(call('q', 'ask_user_questions', { questions })), say('Thank you.')],
-  run: [reply(call('b', 'bash', { command: 'echo x >> ran; sleep 30' })), say('Done.')],
+  run: [reply(call('b', 'bash', { command: 'echo x >> ran; sleep 2' })), say('Done.')],
 };
 
 describe('UT-40, B083: over a restart', () => {
   test('what was asked is listed and decided afterwards; its stream goes on where it stood; the effect is there once', async () => {
     await using place = await startAsking({ replies });
     const { task, asked } = await startAsked(place.uhp, { input: 'write', metadata: { reins_events: true } });
-    const before = whole(place.uhp.attach(task.id));
+    const { frames } = await place.uhp.attach(task.id);
+    const before = Array.fromAsync(frames);
     await place.restart();
     const seen = await before;
     expect(await askedBy(place.uhp, task.id)).toEqual([asked]);
@@ -47,16 +51,18 @@ describe('UT-40, B083: over a restart', () => {
   test.each([
     ['result', { action: 'result', output: 'It had run.' }, 'It had run.'],
     ['abort', { action: 'abort' }, 'unknown'],
-  ])('E-543: a command that a stop cut off waits for a word on its outcome: %s', async (_, body, read) => {
-    await using place = await startAsking({
-      replies,
-      permissions: { mode: 'allow-all' },
-      settings: { agent: { shell: { kind: 'host' } } },
-    });
-    const { body: task } = await place.uhp.create({ input: 'run', background: true });
-    const ran = join(place.data, 'workspaces', task.metadata.session_id, 'ran');
+  ])('E-543: a command that a crash cut off waits for a word on its outcome: %s', async (_, body, read) => {
+    const data = temporaryFolder();
+    await addHarness(data, 'owner', { permissions: { ...allowAll, onUnknown: 'park' } });
+    await using model = await startModel((said) => replies[said]);
+    const settings = { ...model.settings, agent: { shell: { kind: 'host' } } };
+    writeFileSync(join(data, 'config.json'), JSON.stringify(settings));
+    const first = await startProcess(data, model.env);
+    const { body: task } = await first.uhp.create({ input: 'run', background: true });
+    const ran = join(data, 'workspaces', task.metadata.session_id, 'ran');
     await eventually(() => existsSync(ran) || undefined);
-    await place.restart();
+    await first.kill();
+    await using place = await startServer({ data, env: model.env, settings });
     const [asked] = await askedBy(place.uhp, task.id);
     if (asked === undefined) throw new Error('Nothing is asked.');
     expect(asked).toMatchObject({ kind: 'recovery', status: 'uncertain', call_id: 'b', name: 'bash' });
@@ -67,8 +73,9 @@ describe('UT-40, B083: over a restart', () => {
     });
     expect((await tell(place.uhp, asked, 'resolve', body)).status).toBe(200);
     expect(await ended(place.uhp, task.id)).toMatchObject({ status: 'completed' });
-    const messages = place.model.asked('run').at(-1)?.body['messages'] as { role: string; content: string }[];
+    const messages = model.asked('run').at(-1)?.body['messages'] as { role: string; content: string }[];
     expect(messages.find(({ role }) => role === 'tool')?.content).toContain(read);
+    expect(readFileSync(ran, 'utf8')).toBe('x\n');
   });
 });
 
@@ -159,8 +166,8 @@ describe('UT-40, E-606: what nobody decides in time', () => {
 
   test('UR-03: the time of the task stands still meanwhile', async () => {
     await using place = await startAsking({ replies, clock: createFastClock(20) });
-    const { task, asked } = await startAsked(place.uhp, { input: 'write', timeout_seconds: 4 });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const { task, asked } = await startAsked(place.uhp, { input: 'write', timeout_seconds: 20 });
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
     await tell(place.uhp, asked, 'decide', { decision: 'approve' });
     expect(await ended(place.uhp, task.id)).toMatchObject({ status: 'completed' });
   });

@@ -1,22 +1,18 @@
 // One engine in a process of its own: runs what it is told to run, and says what that cost by its own count.
 
-import { aiSdk } from './ai-sdk.ts';
-import { bareLoop } from './bare-loop.ts';
 import { createSharedModel, deltaText, lastWords, toolName } from './shared-model.ts';
-import { openaiAgents } from './openai-agents.ts';
-import { piAgent } from './pi-agent.ts';
-import { reinsDurable, reinsInMemory } from './reins.ts';
 import { startProfile } from '../profile.ts';
 import type { Contender, RunShape } from './contender.ts';
 import type { Cost, Order } from './measured-process.ts';
 
-const contenders: Readonly<Record<string, Contender>> = {
-  'bare loop': bareLoop,
-  Reins: reinsInMemory,
-  'Reins, durable': reinsDurable,
-  'pi-agent-core': piAgent,
-  '@openai/agents': openaiAgents,
-  ai: aiSdk,
+/** Each process loads its own engine alone. */
+const contenders: Readonly<Record<string, () => Promise<Contender>>> = {
+  'bare loop': async () => (await import('./bare-loop.ts')).bareLoop,
+  Reins: async () => (await import('./reins.ts')).reinsInMemory,
+  'Reins, durable': async () => (await import('./reins.ts')).reinsDurable,
+  'pi-agent-core': async () => (await import('./pi-agent.ts')).piAgent,
+  '@openai/agents': async () => (await import('./openai-agents.ts')).openaiAgents,
+  ai: async () => (await import('./ai-sdk.ts')).aiSdk,
 };
 
 async function measure(contender: Contender, shape: RunShape): Promise<Cost> {
@@ -45,8 +41,9 @@ function cpuMicros(): number {
   return user + system;
 }
 
-const contender = contenders[process.argv[2] ?? ''];
-if (contender === undefined) throw new Error(`There are: ${Object.keys(contenders).join(', ')}.`);
+const load = contenders[process.argv[2] ?? ''];
+if (load === undefined) throw new Error(`There are: ${Object.keys(contenders).join(', ')}.`);
+const contender = await load();
 process.on('message', async ({ shape, profile }: Order) => {
   const profiling = profile === undefined ? null : await startProfile(profile);
   const cost = await measure(contender, shape);

@@ -10,14 +10,14 @@ const config = { limits: { maxSteps: 100_000 } };
 
 export const reinsInMemory: Contender = async (parts) => {
   await using agent = createAgent(config, partsOf(parts));
-  return read(agent.runStream('Go.'));
+  return await read(agent.runStream('Go.'));
 };
 
 export const reinsDurable: Contender = async (parts) => {
   using folder = temporaryFolder();
   const driver = { kind: 'sqlite', path: join(folder.path, 'runs.sqlite') } as const;
   await using runtime = createRuntime({ agents: [{ config, parts: partsOf(parts) }], driver });
-  return read(runtime.runStream('Go.'));
+  return await read(runtime.runStream('Go.'));
 };
 
 function partsOf({ model, tool: { name, description, run } }: RunParts) {

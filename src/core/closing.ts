@@ -166,7 +166,7 @@ function closeCall(state: RunState, entry: CallState, ending: Ending): readonly 
       return [answerReturned(state, entry, progress)];
     case 'dispatched':
       return answerCall(state, entry, {
-        outcome: ending.status === 'cancelled' && progress.replay === 'safe' ? 'cancelled' : 'unknown',
+        outcome: progress.replay === 'manual' ? 'unknown' : 'cancelled',
         content: 'The run ended while this call was running; it may have partly run.',
       });
     case 'written':

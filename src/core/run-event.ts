@@ -132,6 +132,8 @@ export interface RunPermissions {
   /** How long an entry may stay open; null = for ever (E-606). */
   readonly expiresAfterSeconds: number | null;
   readonly onExpiry: 'deny' | 'cancel-run';
+  /** Those of the run that this one works for: a call is as free as both allow (E-905). */
+  readonly above?: RunPermissions;
 }
 
 /** An agent that may do everything, and asks nobody (UR-02). */
@@ -166,6 +168,8 @@ export interface RunStarted {
   readonly task?: TaskFacts;
   readonly _config?: RunConfig;
   readonly requestId?: string;
+  /** The caller's own keys, of a run without a task. */
+  readonly metadata?: JsonObject;
   readonly agent?: AgentRef;
   readonly parent?: ParentRun;
   readonly model: ModelRef;

@@ -61,22 +61,11 @@ export async function* callChain(call: ChainCall): Effects<ModelOutcome> {
   const primary = primaryOf(call);
   const failed: ModelFailure[] = [];
   let from = primary.ref;
-  let unopened: unknown = null;
   for (const member of orderOf(call)) {
-    const known = heldBack(call, member);
-    if (known !== null) {
-      failed.push(known);
-      continue;
-    }
-    let opened: OpenedModel;
-    try {
-      opened = await member.open();
-    } catch (error) {
-      if (member === primary) throw error;
-      unopened = error;
-      call.logger.warn('A fallback model cannot be used.', { ...member.ref, cause: String(error) });
-      continue;
-    }
+    const refusal = health.refusal(member.ref);
+    if (refusal !== null) failed.push(refusal);
+    const opened = refusal === null ? await openMember(call, member) : null;
+    if (opened === null) continue;
     if (!isSame(member.ref, from)) {
       yield [switchTo(call, { from, member, failure: failed.at(-1) })];
       if (signal.aborted) return { type: 'stopped' };
@@ -88,21 +77,27 @@ export async function* callChain(call: ChainCall): Effects<ModelOutcome> {
       health.succeed(member.ref);
       // A fallback that does not say its name is known by the one it was called by (E-133).
       const served = outcome.reply.served ?? (member === primary ? null : member.ref);
-      return {
-        type: 'reply',
-        reply: { ...outcome.reply, served, usage: addUsage(spentOn(failed), outcome.reply.usage) },
-      };
+      const usage = addUsage(spentOn(failed), outcome.reply.usage);
+      return { type: 'reply', reply: { ...outcome.reply, served, usage } };
     }
     const failure = { ...outcome.failure, retryAtOnce: false };
     const next = health.fail(member.ref, failure, { retry: policies.retry, attempt: call.attempt });
-    if (outcome.shown)
-      return failedWith(call, [...failed, { ...failure, retryAtOnce: next && canGoOn(call, member, failure) }]);
-    failed.push(failure);
-    if (!next) break;
+    failed.push(outcome.shown ? { ...failure, retryAtOnce: next && canGoOn(call, member, failure) } : failure);
+    if (outcome.shown || !next) break;
     call.logger.warn('A model of the chain failed.', { step: call.step, ...failure.error, cause: failure.detail });
   }
-  if (failed.length === 0) throw unopened;
   return failedWith(call, failed);
+}
+
+/** Null: a fallback that cannot be had, such as one without a credential; the run can do without it. */
+async function openMember(call: ChainCall, member: ChainMember): Promise<OpenedModel | null> {
+  try {
+    return await member.open();
+  } catch (error) {
+    if (member === call.members[0]) throw error;
+    call.logger.warn('A fallback model cannot be used.', { ...member.ref, cause: String(error) });
+    return null;
+  }
 }
 
 function primaryOf({ members: [primary] }: ChainCall): ChainMember {
@@ -118,15 +113,6 @@ function orderOf(call: ChainCall): readonly ChainMember[] {
   const allowed = policies.retry.fallbackMode === 'fail' ? all.slice(0, 1) : all;
   const open = allowed.filter(({ ref }) => health.blockedUntilMs(ref) === null);
   return open.length > 0 ? open : allowed;
-}
-
-/** What is known to come of a call that would be too early; null: it may be made. */
-function heldBack({ health, clock }: ChainCall, { ref }: ChainMember): ModelFailure | null {
-  const untilMs = health.blockedUntilMs(ref);
-  const known = health.lastFailure(ref);
-  if (untilMs === null || known === null || health.mayProbe(ref)) return null;
-  const retryAfterMs = known.retryAfterMs === null ? null : untilMs - clock.now();
-  return { ...known, retryAfterMs, usage: null };
 }
 
 /** One member, called again at once where its provider said how long a reply can be (E-211). */
@@ -187,7 +173,7 @@ function isTooLong({ policies: { retry } }: ChainCall, { retryAfterMs }: ModelFa
 /** Of several failures the newest that a retry can put right decides; the others are its causes. */
 function failedWith(call: ChainCall, failed: readonly ModelFailure[]): ModelOutcome {
   const last = failed.at(-1);
-  if (last === undefined) throw new RangeError('Nothing failed.');
+  if (last === undefined) throw new ConfigurationError('None of the models that are left can be used.');
   const repeatable = (failure: ModelFailure) => failure.class === 'transient' && !isTooLong(call, failure);
   const final = last.class !== 'transient' && last.class !== 'quota';
   const failure = final || last.retryAtOnce ? last : (failed.findLast(repeatable) ?? last);

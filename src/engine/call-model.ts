@@ -63,9 +63,10 @@ function startReading(call: ModelCall): Reading {
   let served: ModelRef | null = null;
 
   function readPart(part: LanguageModelV4StreamPart, into: EventDraft[]): Ended | null {
-    const parts = mapParts === null ? [part] : mapParts(part);
+    const parts = mapParts === null ? null : mapParts(part);
     try {
-      for (const each of parts) reader.push(each, into);
+      if (parts === null) reader.push(part, into);
+      else for (const each of parts) reader.push(each, into);
       return null;
     } catch (error) {
       return { error };

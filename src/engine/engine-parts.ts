@@ -33,7 +33,7 @@ export interface EngineParts {
   readonly fallbacks?: readonly Fallback[];
   openModel(ref: ModelRef): Promise<OpenedModel>;
   /** Takes secrets out of a text that others will read (E-071). */
-  redact?(text: string): string;
+  readonly redact?: (text: string) => string;
 }
 
 /** The models of a run in the order in which they are asked. */

@@ -1,5 +1,7 @@
 // One handler under its timeout and the turn's signal. Never rejects: whatever it does is an outcome.
 
+import { aborted } from './aborted.ts';
+import { describeFailure } from './describe-failure.ts';
 import { head, toWellFormed } from '../core/text.ts';
 import { executionKeyOf, type ToolOutcome } from '../core/run-event.ts';
 import { sleep, type Clock } from '../core/clock.ts';
@@ -115,8 +117,14 @@ async function settled(running: Promise<ToolOutput>): Promise<Settled> {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const content = `The tool failed: ${head(toWellFormed(reason), 2000)}`;
-    return { output: { content, isError: true }, transient: error instanceof TransientToolError };
+    return { output: { content, isError: true }, transient: isTransient(error) };
   }
+}
+
+/** Said by the tool's author, or a fault that passes by itself, such as a lost connection (E-544). */
+function isTransient(error: unknown): boolean {
+  if (error instanceof TransientToolError) return true;
+  return describeFailure(error, { model: { provider: '', model: '' }, nowMs: 0 }).class === 'transient';
 }
 
 /** The handler was told to stop and did not within its time. Resolves unheard, at once, when it has settled. */
@@ -129,20 +137,6 @@ async function abandoned(
   await sleep(clock, policy.abandonAfterSeconds * 1000, settledEarly);
   const unstopped = 'A tool did not stop when asked and was abandoned; it may still be running.';
   return { output: { content: unstopped, isError: true, unstopped: [unstopped] }, transient: false };
-}
-
-/** Resolves when either signal aborts; leaves no listener behind. */
-function aborted(one: AbortSignal, other: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const either = () => {
-      one.removeEventListener('abort', either);
-      other.removeEventListener('abort', either);
-      resolve();
-    };
-    if (one.aborted || other.aborted) return either();
-    one.addEventListener('abort', either);
-    other.addEventListener('abort', either);
-  });
 }
 
 function withNote(output: ToolOutput, note: string): ToolOutput {

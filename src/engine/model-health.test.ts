@@ -94,15 +94,15 @@ describe('G2: members that are blocked, where no other is left', () => {
   test('E-354: one that is only cooling may always be tried', () => {
     const { health, fail } = start({ cooldownSeconds: 600 });
     fail(failure('transient'));
-    expect([health.mayProbe(one), health.mayProbe(one)]).toEqual([true, true]);
+    expect([health.refusal(one), health.refusal(one)]).toEqual([null, null]);
   });
 
   test('B074: one that told us when to come back may be tried once a minute', async () => {
     const { health, fail, clock } = start();
     fail(failure('transient', { retryAfterMs: 3_600_000 }));
-    expect([health.mayProbe(one), health.mayProbe(one)]).toEqual([true, false]);
+    expect([health.refusal(one), health.refusal(one)]).toMatchObject([null, { retryAfterMs: 3_600_000 }]);
     await clock.advance(60_000);
-    expect([health.mayProbe(one), health.mayProbe(one)]).toEqual([true, false]);
+    expect([health.refusal(one), health.refusal(one)]).toMatchObject([null, { retryAfterMs: 3_540_000 }]);
   });
 });
 

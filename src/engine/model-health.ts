@@ -19,13 +19,11 @@ export interface KnownBlock {
 export interface ModelHealth {
   /** When it may be called again; null: now. */
   blockedUntilMs(ref: ModelRef): number | null;
-  /** Whether a blocked member may be tried all the same, because no other is left (G2). Counts as the try. */
-  mayProbe(ref: ModelRef): boolean;
+  /** What comes of calling a blocked member now, known without a call; null: call it, and that is its try (G2). */
+  refusal(ref: ModelRef): ModelFailure | null;
   /** Takes a failure in; true: another member should be called now (E-350, E-354). */
   fail(ref: ModelRef, failure: ModelFailure, o: { readonly retry: RetryPolicy; readonly attempt: number }): boolean;
   succeed(ref: ModelRef): void;
-  /** The newest failure since the last success. */
-  lastFailure(ref: ModelRef): ModelFailure | null;
   /** Output tokens of one reply that the provider has stated; null: it has not (E-211). */
   replyLimit(ref: ModelRef): number | null;
   learnReplyLimit(ref: ModelRef, tokens: number): void;
@@ -37,6 +35,8 @@ interface Block {
   readonly untilMs: number;
   /** `cooling`: struck, our own pause. `told`: the server named the end. `spent`: quota, end unknown. */
   readonly kind: 'cooling' | 'told' | 'spent';
+  /** What led to it; null: it is known from before a restart. */
+  readonly failure: ModelFailure | null;
 }
 
 interface Entry {
@@ -44,7 +44,6 @@ interface Entry {
   strikes: number;
   block: Block | null;
   probedAtMs: number | null;
-  failure: ModelFailure | null;
   replyLimit: number | null;
 }
 
@@ -57,7 +56,7 @@ export function createModelHealth({ clock }: { readonly clock: Clock }): ModelHe
     const key = JSON.stringify([ref.provider, ref.model]);
     const known = entries.get(key);
     if (known !== undefined) return known;
-    const entry: Entry = { ref, strikes: 0, block: null, probedAtMs: null, failure: null, replyLimit: null };
+    const entry: Entry = { ref, strikes: 0, block: null, probedAtMs: null, replyLimit: null };
     entries.set(key, entry);
     return entry;
   }
@@ -66,28 +65,34 @@ export function createModelHealth({ clock }: { readonly clock: Clock }): ModelHe
     return entry.block !== null && entry.block.untilMs > clock.now() ? entry.block : null;
   }
 
-  function block(entry: Entry, kind: Block['kind'], ms: number): void {
+  function block(entry: Entry, o: Omit<Block, 'untilMs'> & { readonly ms: number }): void {
+    const { ms, kind, failure } = o;
     const untilMs = clock.now() + ms;
-    if (ms > 0 && untilMs > (activeBlock(entry)?.untilMs ?? 0)) entry.block = { untilMs, kind };
+    // The server's newest word counts; a pause of our own shortens no block.
+    if (ms > 0 && (kind === 'told' || untilMs > (activeBlock(entry)?.untilMs ?? 0)))
+      entry.block = { untilMs, kind, failure };
   }
 
   return {
     blockedUntilMs: (ref) => activeBlock(entryOf(ref))?.untilMs ?? null,
-    mayProbe(ref) {
+    refusal(ref) {
       const entry = entryOf(ref);
       const active = activeBlock(entry);
-      if (active === null || active.kind === 'cooling') return true;
-      if (entry.probedAtMs !== null && clock.now() - entry.probedAtMs < probeEveryMs) return false;
-      entry.probedAtMs = clock.now();
-      return true;
+      if (active === null || active.failure === null || active.kind === 'cooling') return null;
+      const nowMs = clock.now();
+      if (entry.probedAtMs === null || nowMs - entry.probedAtMs >= probeEveryMs) {
+        entry.probedAtMs = nowMs;
+        return null;
+      }
+      const retryAfterMs = active.kind === 'told' ? active.untilMs - nowMs : null;
+      return { ...active.failure, retryAfterMs, usage: null };
     },
     fail(ref, failure, { retry, attempt }) {
       const entry = entryOf(ref);
       const asked = failure.retryAfterMs;
-      entry.failure = failure;
       if (failure.class === 'quota') {
-        if (asked === null) block(entry, 'spent', retry.quotaProbeSeconds * 1000);
-        else block(entry, 'told', asked);
+        const ms = asked ?? retry.quotaProbeSeconds * 1000;
+        block(entry, { ms, kind: asked === null ? 'spent' : 'told', failure });
         return true;
       }
       if (failure.class !== 'transient') return false;
@@ -95,18 +100,17 @@ export function createModelHealth({ clock }: { readonly clock: Clock }): ModelHe
       const short = asked !== null && asked < retry.stayBelowSeconds * 1000;
       if (short && failure.error.status === 429 && attempt === 1) return false;
       entry.strikes += 1;
-      if (asked !== null) block(entry, 'told', asked);
+      if (asked !== null) block(entry, { ms: asked, kind: 'told', failure });
       if (asked !== null && asked > retry.maxRetryAfterSeconds * 1000) return retry.onLongRetryAfter === 'fail-over';
       if (entry.strikes < retry.switchAfter) return false;
-      block(entry, 'cooling', retry.cooldownSeconds * 1000);
+      block(entry, { ms: retry.cooldownSeconds * 1000, kind: 'cooling', failure });
       return true;
     },
     succeed(ref) {
       const entry = entryOf(ref);
       entry.strikes = 0;
-      entry.block = entry.failure = entry.probedAtMs = null;
+      entry.block = entry.probedAtMs = null;
     },
-    lastFailure: (ref) => entryOf(ref).failure,
     replyLimit: (ref) => entryOf(ref).replyLimit,
     learnReplyLimit(ref, tokens) {
       entryOf(ref).replyLimit = tokens;
@@ -117,7 +121,7 @@ export function createModelHealth({ clock }: { readonly clock: Clock }): ModelHe
         return active?.kind === 'told' ? [{ ref: entry.ref, untilMs: active.untilMs }] : [];
       }),
     restore(known) {
-      for (const { ref, untilMs } of known) entryOf(ref).block = { untilMs, kind: 'told' };
+      for (const { ref, untilMs } of known) entryOf(ref).block = { untilMs, kind: 'told', failure: null };
     },
   };
 }

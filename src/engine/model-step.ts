@@ -2,6 +2,7 @@
 // of what they read.
 
 import { acceptReply, reactToFailure, resetAttempt } from './react.ts';
+import { applyDrafts } from '../core/closing.ts';
 import { buildPrompt } from './build-prompt.ts';
 import { callChain } from './call-chain.ts';
 import { chainOf } from './engine-parts.ts';
@@ -30,7 +31,10 @@ export async function* openStep(
   const toolbox = await context.toolbox();
   const toolTokens = purpose === 'final-answer' ? 0 : tokensOf(toolbox.tools);
   const asked = context.options.compactions?.take() ?? null;
-  yield* shorten(context, asked === null ? { trigger: 'auto', toolTokens } : { trigger: 'manual', toolTokens, ...asked });
+  yield* shorten(
+    context,
+    asked === null ? { trigger: 'auto', toolTokens } : { trigger: 'manual', toolTokens, ...asked },
+  );
   if (context.signal.aborted) return;
   const state = context.current();
   const before = { step: state.step, attempt: 0 };
@@ -45,11 +49,17 @@ export async function* openStep(
     purpose,
     ...(purpose === 'continuation' ? { continues: state.step } : {}),
     model: state.requested,
-    replyBudget: replyBudget(state, context.opened, { toolTokens, context }),
-    tokensEstimated: estimateTokens(contextView(state, context.options.history)) + toolTokens,
+    replyBudget: null,
     ...(toolbox.degraded.length === 0 ? {} : { degraded: toolbox.degraded }),
   };
-  yield [...drafts, { type: 'step-started', data, step, attempt: 0 }];
+  const started = { type: 'step-started', data, step, attempt: 0 } as const;
+  // As the step will find it: the engine's own word is read, and a cut reply has raised the budget.
+  const open = applyDrafts(state, [...drafts, started], context.parts.clock.now());
+  const sizes = {
+    replyBudget: replyBudget(open, context.opened, { toolTokens, context }),
+    tokensEstimated: estimateTokens(contextView(open, context.options.history)) + toolTokens,
+  };
+  yield [...drafts, { ...started, data: { ...data, ...sizes } }];
 }
 
 const roomForEnvelope = 1024;
@@ -104,8 +114,8 @@ async function* shorten(
   const { policies } = parts;
   if (!policies.compaction.enabled && o.trigger !== 'manual') return o.trigger === 'auto' ? 'not-due' : 'nothing-left';
   const state = current();
-  const window = minOf(state.limits.maxContextTokens, opened.contextTokens ?? null);
-  if (o.trigger === 'auto' && window === null) return 'not-due';
+  const window = opened.contextTokens ?? null;
+  if (o.trigger === 'auto' && window === null && state.limits.maxContextTokens === null) return 'not-due';
   return yield* compactContext(current, {
     trigger: o.trigger,
     history: options.history,
@@ -113,6 +123,7 @@ async function* shorten(
     replyBudget: state.config?.maxTokens ?? minOf(opened.maxOutputTokens, mostByDefault),
     toolTokens: o.toolTokens,
     policy: policies.compaction,
+    signal: context.signal,
     ...(o.instructions === undefined ? {} : { instructions: o.instructions }),
     summarise: (prompt, maxTokens) => summarise(context, prompt, maxTokens),
   });
@@ -217,6 +228,9 @@ async function* fail(
   yield reactToFailure(context.current(), o.failure, env);
 }
 
+/** Repairs that no run of ours may need (E-565); neighbours of one role are usual after steering. */
+const brokenCalls: ReadonlySet<string> = new Set(['call-without-result', 'result-without-call', 'second-result']);
+
 async function requestFor(
   { parts, options, current }: TurnContext,
   o: {
@@ -238,7 +252,9 @@ async function requestFor(
       cache: parts.policies.promptCache,
       dropBound: o.dropBound,
       ...(o.guidance === '' ? {} : { systemAddition: o.guidance }),
-      onRepair: (what) => parts.logger.warn('A request had to be repaired.', { runId: state.runId, what }),
+      onRepair(what) {
+        if (brokenCalls.has(what)) parts.logger.warn('A request had to be repaired.', { runId: state.runId, what });
+      },
     },
   );
   return {

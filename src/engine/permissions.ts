@@ -20,18 +20,25 @@ export interface JudgedCall {
   readonly workspace: string;
 }
 
+interface Settings {
+  readonly permissions: RunPermissions | undefined;
+  readonly defaultLevel: PermissionLevel;
+  readonly rules: readonly Rule[];
+}
+
+/** The stricter of what the agent's permissions say and what those above it do (E-905). */
+export async function judge(call: JudgedCall, settings: Settings): Promise<Judgement> {
+  const own = await judgeAlone(call, settings);
+  const above = settings.permissions?.above;
+  if (above === undefined || own.level === 'deny') return own;
+  const theirs = await judge(call, { ...settings, permissions: above });
+  return theirs.level === 'allow' ? own : theirs;
+}
+
 /** A `deny` from any side wins; else a remembered rule; else the agent's word, the tool's own, the mode, the default. */
-export async function judge(
+async function judgeAlone(
   call: JudgedCall,
-  {
-    permissions,
-    defaultLevel,
-    rules,
-  }: {
-    readonly permissions: RunPermissions | undefined;
-    readonly defaultLevel: PermissionLevel;
-    readonly rules: readonly Rule[];
-  },
+  { permissions, defaultLevel, rules }: Settings,
 ): Promise<Judgement> {
   const { tool } = call;
   const own = permissions?.tools[tool.name];

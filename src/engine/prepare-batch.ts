@@ -3,10 +3,10 @@
 //
 // B1. Without effects, so it is done again after a crash or a decision, and reads decisions from the log (E-515, E-608).
 // B2. A decision counts for the arguments it was given for, and never against a `deny` of now (E-524, E-603).
-// B3. A call that was dispatched and never came back is not run again unless its tool allows it or a person said so (E-540).
+// B3. A call that was dispatched and never came back is not run again unless its tool allows it or a person said so, of
+//     that very dispatch (E-540).
 
-import { createHash } from 'node:crypto';
-import { canonicalJson, type JsonObject } from '../core/json.ts';
+import { aborted } from './aborted.ts';
 import { judge, type Judgement } from './permissions.ts';
 import { executionKeyOf, type PendingTool, type ToolOutcome } from '../core/run-event.ts';
 import { parseQuestions } from '../core/questions.ts';
@@ -31,8 +31,16 @@ export interface CallAnswer {
   readonly isError: boolean;
 }
 
+export interface RunItem {
+  readonly kind: 'run';
+  readonly entry: CallState;
+  readonly prepared: RunnableCall;
+  /** What allows it: `policy`, `rule:<id>`, `approval:<id>` or `callback`. */
+  readonly authority: string;
+}
+
 export type BatchItem =
-  | { readonly kind: 'run'; readonly entry: CallState; readonly prepared: RunnableCall; readonly authority: string }
+  | RunItem
   | { readonly kind: 'answer'; readonly entry: CallState; readonly answer: CallAnswer }
   | { readonly kind: 'ask'; readonly pending: PendingTool };
 
@@ -42,6 +50,7 @@ export interface BatchOptions {
   readonly people: People;
   readonly rules: readonly Rule[];
   readonly policy: ToolPolicy;
+  readonly signal: AbortSignal;
   readonly nowMs: number;
 }
 
@@ -66,21 +75,35 @@ async function prepareEntry(state: RunState, entry: CallState, options: BatchOpt
   );
   if (entry.progress.at === 'dispatched') return afterDispatch(state, { entry, prepared, asked }, options);
   if (prepared.tool.name === askUserTool) return askQuestions(state, { entry, prepared, asked }, options);
-  const argsDigest = digestOf(prepared);
   const judgement = await judgeCall(state, prepared, options);
-  const approval = asked?.kind === 'approval' && asked.argsDigest === argsDigest ? asked : undefined;
-  return byLevel(state, { entry, prepared, approval, judgement }, options);
+  return byLevel(state, { entry, prepared, approval: approvalOf(asked, prepared), judgement }, options);
 }
 
 /** The level of a prepared call as things stand now. */
-export function judgeCall(
+function judgeCall(
   { config }: RunState,
-  prepared: RunnableCall,
-  { workspace, rules, policy }: Pick<BatchOptions, 'workspace' | 'rules' | 'policy'>,
+  { tool, input, argsDigest }: RunnableCall,
+  { workspace, rules, policy }: BatchOptions,
 ): Promise<Judgement> {
-  const { tool, input } = prepared;
   const settings = { permissions: config?.permissions, defaultLevel: policy.defaultPermission, rules };
-  return judge({ tool, input, argsDigest: digestOf(prepared), workspace }, settings);
+  return judge({ tool, input, argsDigest, workspace }, settings);
+}
+
+function approvalOf(asked: PendingEntry | undefined, { argsDigest }: RunnableCall): PendingEntry | undefined {
+  return asked?.kind === 'approval' && asked.argsDigest === argsDigest ? asked : undefined;
+}
+
+/** A call that may run, once more, right before it is dispatched: its batch may have taken long (E-524). */
+export async function confirmItem(state: RunState, item: RunItem, options: BatchOptions): Promise<BatchItem> {
+  const { entry, prepared, authority } = item;
+  const judgement = await judgeCall(state, prepared, options);
+  const begun = entry.progress.at === 'dispatched';
+  const given = authority === 'callback' || authority.startsWith('approval:');
+  if (judgement.level === 'allow') return given ? item : { ...item, authority: judgement.authority };
+  if (judgement.level === 'ask' && (given || begun)) return item;
+  if (begun)
+    return answered(entry, { outcome: 'unknown', content: `${unknownOutcome} It must not be.`, isError: true });
+  return byLevel(state, { entry, prepared, approval: undefined, judgement }, options);
 }
 
 async function byLevel(
@@ -100,15 +123,29 @@ async function byLevel(
   if (approval !== undefined && approval.decided !== null) return denied(entry, refusalOf(approval));
   if (judgement.level === 'allow') return { kind: 'run', entry, prepared, authority: judgement.authority };
   const pending = pendingFor(state, { entry, prepared, kind: 'approval' }, options);
-  switch (options.people.how) {
+  const { people } = options;
+  switch (people.how) {
     case 'park':
       return { kind: 'ask', pending };
     case 'deny':
       return denied(entry, 'This call needs an approval, and nobody can give one here.');
     case 'ask': {
-      const yes = await options.people.decide(pending);
-      return yes === true ? { kind: 'run', entry, prepared, authority: 'callback' } : denied(entry, 'Not approved.');
+      const yes = await isApproved(() => people.decide(pending), options.signal);
+      return yes ? { kind: 'run', entry, prepared, authority: 'callback' } : denied(entry, 'Not approved.');
     }
+  }
+}
+
+/** Only a plain yes is one; a callback that fails, or that the end of the run has overtaken, has not said it. */
+async function isApproved(decide: () => boolean | Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+  const over = new AbortController();
+  try {
+    const stopped = aborted(signal, over.signal).then(() => false);
+    return (await Promise.race([Promise.resolve().then(decide), stopped])) === true;
+  } catch {
+    return false;
+  } finally {
+    over.abort();
   }
 }
 
@@ -141,9 +178,12 @@ function askQuestions(state: RunState, { entry, prepared, asked }: AskedCall, op
 
 /** The call was begun and its outcome is unknown (E-541). */
 function afterDispatch(state: RunState, { entry, prepared, asked }: AskedCall, options: BatchOptions): BatchItem {
+  const approval = approvalOf(asked, prepared);
+  const authority = approval === undefined ? 'policy' : `approval:${approval.approvalId}`;
   if (prepared.tool.replay === 'safe' || prepared.tool.replay === 'idempotent')
-    return { kind: 'run', entry, prepared, authority: 'policy' };
-  const said = asked?.kind === 'recovery' ? asked.decided : null;
+    return { kind: 'run', entry, prepared, authority };
+  const attempt = entry.progress.at === 'dispatched' ? entry.progress.toolAttempt : 0;
+  const said = asked?.kind === 'recovery' && asked.toolAttempt === attempt ? asked.decided : null;
   if (said === null || said === undefined) {
     if (onUnknown(state, prepared.tool, options.people) === 'park')
       return { kind: 'ask', pending: pendingFor(state, { entry, prepared, kind: 'recovery' }, options) };
@@ -182,7 +222,7 @@ export function pendingFor(
     callId: o.entry.call.id,
     name: tool.name,
     input,
-    argsDigest: digestOf(o.prepared),
+    argsDigest: o.prepared.argsDigest,
     replay: tool.replay ?? 'manual',
     attempt: progress.at === 'dispatched' ? progress.toolAttempt : 0,
     nowMs,
@@ -195,11 +235,4 @@ function denied(entry: CallState, content: string): BatchItem {
 
 function answered(entry: CallState, answer: CallAnswer): BatchItem {
   return { kind: 'answer', entry, answer };
-}
-
-/** What an approval is bound to (E-530). */
-export function digestOf({ tool, input }: { readonly tool: Tool; readonly input: JsonObject }): string {
-  return createHash('sha256')
-    .update(canonicalJson({ name: tool.name, input }))
-    .digest('hex');
 }

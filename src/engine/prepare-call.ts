@@ -1,14 +1,22 @@
 // From what the model wrote to a call that may run, or a refusal that the model can read. Without effects, so it may be
 // done again on resume (E-515).
 
+import { createHash } from 'node:crypto';
+import { canonicalJson, isJsonObject, toJsonValue, type JsonObject } from '../core/json.ts';
 import { head } from '../core/text.ts';
-import { isJsonObject, toJsonValue, type JsonObject } from '../core/json.ts';
 import type { Tool } from './tool.ts';
 import type { ToolCall, ToolOutcome } from '../core/run-event.ts';
 import type { ValidateFunction } from 'ajv';
 
 export type PreparedCall =
-  | { readonly verdict: 'run'; readonly call: ToolCall; readonly tool: Tool; readonly input: JsonObject }
+  | {
+      readonly verdict: 'run';
+      readonly call: ToolCall;
+      readonly tool: Tool;
+      readonly input: JsonObject;
+      /** Of name and input: what an approval is bound to (E-530). */
+      readonly argsDigest: string;
+    }
   | { readonly verdict: 'refuse'; readonly call: ToolCall; readonly outcome: ToolOutcome; readonly content: string };
 
 export interface Toolbox {
@@ -41,16 +49,20 @@ export async function createToolbox(tools: readonly Tool[], changes: readonly Ch
       let call = asked;
       for (const change of changes) call = { ...(await change(call)), id: asked.id };
       const refuse = (content: string): PreparedCall => ({ verdict: 'refuse', call, outcome: 'invalid', content });
+      const input = parseArguments(call.arguments);
+      if (input === null) return refuse(`The arguments of '${head(call.name, 80)}' are not one JSON object.`);
       const tool = resolveTool(tools, call.name);
       if (tool === undefined) return refuse(unknownTool(tools, call.name));
-      const input = parseArguments(call.arguments);
-      if (input === null) return refuse(`The arguments of '${call.name}' are not one JSON object.`);
       const validate = compiled(() => validatorOf(tool));
       if (validate === null) return refuse(`The schema of '${tool.name}' is broken; this tool cannot be used.`);
       if (!validate(input)) return refuse(`Invalid arguments for '${tool.name}': ${firstError(validate)}.`);
-      return { verdict: 'run', call, tool, input };
+      return { verdict: 'run', call, tool, input, argsDigest: digestOf(tool.name, input) };
     },
   };
+}
+
+function digestOf(name: string, input: JsonObject): string {
+  return createHash('sha256').update(canonicalJson({ name, input })).digest('hex');
 }
 
 /** Null: the schema is none. It may come from an MCP server, and costs that tool, not the run. */
@@ -76,7 +88,9 @@ function firstError({ errors }: ValidateFunction): string {
   const first = errors?.[0];
   if (first === undefined) return 'they do not fit the schema';
   const path = first.instancePath === '' ? 'the object' : first.instancePath.slice(1).replaceAll('/', '.');
-  return `${path} ${first.message ?? 'does not fit the schema'}`;
+  const extra: unknown = first.params['additionalProperty'];
+  const named = typeof extra === 'string' ? ` ('${head(extra, 80)}')` : '';
+  return `${path} ${first.message ?? 'does not fit the schema'}${named}`;
 }
 
 /** The exact name first; then, if only one tool fits, a match without case, separators and usual prefixes (E-512). */

@@ -5,9 +5,10 @@
 //     answers with what the log has taken in since, facts from outside included, in the log's order (E-532, E-801).
 //     A consumer that answers nothing took the group as it is.
 // D2. An ending that the log did not take, because somebody spoke before it, is no ending: the loop goes on (E-661).
-// D3. A cancel or a spent time budget ends the run here, by the closing rule; a pause parks it between two effects; a
-//     shutdown ends the loop without an ending, and the next owner goes on from the log.
-// D4. Whatever throws below becomes the run's failure: the loop yields exactly one `run-result` or was shut down (E-310).
+// D3. A cancel or a spent time budget ends the run here, by the closing rule, and not later than 8 s after it, whatever
+//     hangs; a pause parks it between two effects; a shutdown ends the loop without an ending, and the next owner goes on
+//     from the log.
+// D4. Whatever throws below becomes the run's failure: the loop yields exactly one `run-result` or was shut down.
 
 import { applyDrafts, closeRun, parkRun } from '../core/closing.ts';
 import { ConfigurationError } from '../core/errors.ts';
@@ -16,7 +17,7 @@ import { endByTime } from './react.ts';
 import { deadlineOf, evolve, evolveLive, type RunState } from '../core/run-state.ts';
 import { isLive, type EventDraft, type RunEvent, type Todo } from '../core/run-event.ts';
 import { perform } from './perform.ts';
-import { prepareTurn, type TurnContext } from './turn-context.ts';
+import { prepareTurn, type SharedTurn } from './turn-context.ts';
 import { recover } from './recover.ts';
 import { StopTurn, stopOf } from '../core/stop-turn.ts';
 import type { Clock } from '../core/clock.ts';
@@ -63,39 +64,58 @@ export async function* runLoop(
     state = fold(state, drafts, { taken, nowMs: parts.clock.now() });
     options.onState?.(state);
   };
+  const unstopped: string[] = [];
+  const work = workOn(parts, { ...options, signal: turn.signal }, { current: () => state, unstopped });
+  let fault: ErrorInfo | null = null;
   try {
-    if (options.recovering) {
-      const drafts = recover(state, parts.clock.now());
-      if (drafts.length > 0) take(drafts, yield drafts);
-    }
-    const context = await prepareTurn(parts, { ...options, signal: turn.signal }, () => state);
-    while (state.result === null) {
-      const stop = stopOf(turn.signal);
-      if (stop === 'shutdown') return;
-      for await (const drafts of stop === undefined ? next(context, options) : endOfStop(context, stop))
-        take(drafts, yield drafts);
-    }
+    for (let step = await turn.wait(work.next()); step.done !== true; step = await turn.wait(work.next()))
+      take(step.value, yield step.value);
   } catch (cause) {
-    parts.logger.error('The engine failed.', { runId: state.runId }, cause);
-    while (state.result === null) {
-      const drafts = closeRun(state, { status: 'failed', error: faultOf(cause) }, parts.clock.now());
-      take(drafts, yield drafts);
-    }
+    if (cause instanceof NotQuiet) unstopped.push(cause.message);
+    else parts.logger.error('The engine failed.', { runId: state.runId }, cause);
+    fault = faultOf(cause);
+  } finally {
+    // What does not come to rest is not waited for, nor heard of again.
+    const left = work.return();
+    if (turn.isQuiet) await left;
+    else left.catch(() => undefined);
+  }
+  while (state.result === null) {
+    const stop = stopOf(turn.signal);
+    if (stop === 'shutdown') return;
+    const drafts = closing(state, { stop, fault, unstopped }, parts.clock.now());
+    take(drafts, yield drafts);
   }
 }
 
-type Effects = AsyncGenerator<readonly EventDraft[]>;
-
-async function* next(context: TurnContext, { pause }: RunLoopOptions): Effects {
-  const state = context.current();
-  if (pause?.aborted) return yield parkRun(state, { status: 'paused' }, context.parts.clock.now());
-  yield* perform(decide(state), context);
+/** All effects of the turn, until the run is over, parked, or stopped (D3). */
+async function* workOn(
+  parts: EngineParts,
+  options: RunLoopOptions,
+  shared: SharedTurn,
+): AsyncGenerator<readonly EventDraft[], void> {
+  const { recovering, signal, pause } = options;
+  const { current } = shared;
+  if (recovering) {
+    const drafts = recover(current(), parts.clock.now());
+    if (drafts.length > 0) yield drafts;
+  }
+  if (signal.aborted) return;
+  const context = await prepareTurn(parts, options, shared);
+  while (current().result === null && !signal.aborted)
+    if (pause?.aborted) yield parkRun(current(), { status: 'paused' }, parts.clock.now());
+    else yield* perform(decide(current()), context);
 }
 
-async function* endOfStop(context: TurnContext, stop: 'cancel' | 'time'): Effects {
-  const [state, nowMs] = [context.current(), context.parts.clock.now()];
-  const unstopped = context.unstopped();
-  yield stop === 'cancel' ? closeRun(state, { status: 'cancelled', unstopped }, nowMs) : endByTime(state, nowMs);
+/** A stop beats whatever else came of the turn (E-814). */
+function closing(
+  state: RunState,
+  o: { readonly stop: 'cancel' | 'time' | undefined; readonly fault: ErrorInfo | null; readonly unstopped: string[] },
+  nowMs: number,
+): readonly EventDraft[] {
+  if (o.stop === 'cancel') return closeRun(state, { status: 'cancelled', unstopped: o.unstopped }, nowMs);
+  if (o.stop === 'time') return endByTime(state, nowMs);
+  return closeRun(state, { status: 'failed', error: o.fault ?? faultOf(null) }, nowMs);
 }
 
 /** The state after a group: its live events, then what the log took in (D1). */
@@ -115,20 +135,58 @@ function faultOf(cause: unknown): ErrorInfo {
   return { type: 'HarnessError', message: 'The agent engine met an unexpected fault.', retryable: false };
 }
 
-/** The turn's own signal: the caller's, or the run's time budget, whichever comes first. */
-function startTurn(clock: Clock, { signal, state }: RunLoopOptions): Disposable & { readonly signal: AbortSignal } {
+/** So long after a stop, what was begun is waited for: more than any tool gets, less than a host waits for its harness (E-816). */
+const quietMs = 8_000;
+
+class NotQuiet extends Error {
+  constructor() {
+    super('Something that the run had begun did not stop in time; it may still be running.');
+  }
+}
+
+interface RunningTurn extends Disposable {
+  /** The caller's, or the run's time budget, whichever comes first. */
+  readonly signal: AbortSignal;
+  readonly isQuiet: boolean;
+  /** The promise, or a `NotQuiet` where it has not settled in time after a stop. One at a time. */
+  wait<T>(promise: Promise<T>): Promise<T>;
+}
+
+function startTurn(clock: Clock, { signal, state }: RunLoopOptions): RunningTurn {
   const turn = new AbortController();
-  const follow = () => turn.abort(signal.reason);
+  let isQuiet = true;
+  let giveUp = () => {};
+  let cancelGrace = () => {};
+  const onOver = () => {
+    isQuiet = false;
+    giveUp();
+  };
+  const stop = (reason: unknown) => {
+    if (turn.signal.aborted) return;
+    turn.abort(reason);
+    cancelGrace = clock.timer(quietMs, onOver);
+  };
+  const follow = () => stop(signal.reason);
   if (signal.aborted) follow();
   else signal.addEventListener('abort', follow);
   const deadlineMs = deadlineOf(state);
-  const onTime = () => turn.abort(new StopTurn('time'));
-  const cancel = deadlineMs === null ? () => {} : clock.timer(Math.max(0, deadlineMs - clock.now()), onTime);
+  const onTime = () => stop(new StopTurn('time'));
+  const cancelTime = deadlineMs === null ? () => {} : clock.timer(Math.max(0, deadlineMs - clock.now()), onTime);
   return {
     signal: turn.signal,
+    get isQuiet() {
+      return isQuiet;
+    },
+    wait: (promise) =>
+      new Promise((resolve, reject) => {
+        giveUp = () => reject(new NotQuiet());
+        if (!isQuiet) giveUp();
+        promise.then(resolve, reject);
+      }),
     [Symbol.dispose]() {
       signal.removeEventListener('abort', follow);
-      cancel();
+      cancelTime();
+      cancelGrace();
       // The loop is left: whatever still works for it has nobody to report to.
       turn.abort(new StopTurn('shutdown'));
     },

@@ -3,50 +3,73 @@
 // T1. All calls are prepared before any is dispatched; while one has to be asked for, none is (E-510, E-525).
 // T2. `tool-dispatched` is durable before the handler is called; `tool-call-complete` before anything else happens (E-532).
 // T3. A batch runs in parallel only if all of its calls may; else in call order (E-533).
-// T4. After a stop nothing is dispatched. Handlers get their signal, and one that ignores it is abandoned after a while;
-//     its late result is thrown away (E-536).
+// T4. After a stop or a pause nothing is dispatched. Handlers get the signal of a stop, and one that ignores it is
+//     abandoned after a while; its late result is thrown away (E-536).
 // T5. A manual call whose outcome is unknown is never repeated: a person is asked, or the model is told (E-540 to E-542).
+//     What a shutdown cuts short stays as it is in the log, for the next owner to judge.
 
 import { answerCall, applyDrafts } from '../core/closing.ts';
-import { answerFinished, type AnswerOptions } from './tool-answer-events.ts';
-import { executeCall, timeoutMsOf, toolRetryMs, type Finished } from './execute-call.ts';
-import { createToolNews, type ToolNews } from './tool-news.ts';
+import { answerFinished, answerStored, noteOnLoop, type AnswerOptions } from './tool-answer-events.ts';
 import {
-  digestOf,
-  judgeCall,
+  confirmItem,
   onUnknown,
   pendingFor,
   prepareBatch,
   type BatchItem,
   type BatchOptions,
+  type RunItem,
 } from './prepare-batch.ts';
+import { createToolNews, type ToolNews } from './tool-news.ts';
+import { executeCall, timeoutMsOf, toolRetryMs, type Finished } from './execute-call.ts';
 import { executionKeyOf, type EventDraft, type PendingTool } from '../core/run-event.ts';
 import { sleep, type Clock } from '../core/clock.ts';
-import { StopTurn } from '../core/stop-turn.ts';
+import { StopTurn, stopOf } from '../core/stop-turn.ts';
 import type { ProgressPolicy } from './policies.ts';
+import type { Rule } from '../core/rule.ts';
 import type { RunState } from '../core/run-state.ts';
 
-export interface ToolRun extends Omit<BatchOptions, 'nowMs'>, Omit<AnswerOptions, 'nowMs'> {
-  readonly signal: AbortSignal;
+export interface ToolRun extends Omit<BatchOptions, 'nowMs' | 'rules'>, Omit<AnswerOptions, 'nowMs'> {
+  readonly pause?: AbortSignal;
   readonly clock: Clock;
   readonly progress: ProgressPolicy;
+  /** Remembered decisions as they are now. */
+  rules(): Promise<readonly Rule[]>;
   /** The fold of everything that was yielded so far. */
-  current(): RunState;
+  readonly current: () => RunState;
 }
 
-type Runnable = Extract<BatchItem, { kind: 'run' }> & { readonly toolAttempt: number; readonly waitMs: number };
+type Drafts = readonly EventDraft[];
 
-export async function* runTools(run: ToolRun): AsyncGenerator<readonly EventDraft[]> {
+interface Runnable extends RunItem {
+  readonly toolAttempt: number;
+}
+
+export async function* runTools(run: ToolRun): AsyncGenerator<Drafts> {
+  yield* answerAllStored(run);
   const state = run.current();
-  const items = await prepareBatch(state, { ...run, nowMs: run.clock.now() });
+  const items = await prepareBatch(state, await batchOptions(run));
+  if (run.signal.aborted) return;
   const asking = items.filter((item) => item.kind === 'ask');
   if (asking.length > 0) return yield asking.map(({ pending }) => requestOf(state, pending));
   const answers = answerKnown(state, items, run);
   if (answers.length > 0) yield answers;
   const waiting = items.flatMap((item): Runnable[] =>
-    item.kind === 'run' ? [{ ...item, toolAttempt: attemptsOf(item) + 1, waitMs: 0 }] : [],
+    item.kind === 'run' ? [{ ...item, toolAttempt: attemptsOf(item) + 1 }] : [],
   );
   if (waiting.length > 0) yield* runCalls(waiting, run);
+}
+
+async function batchOptions(run: ToolRun): Promise<BatchOptions> {
+  return { ...run, rules: await run.rules(), nowMs: run.clock.now() };
+}
+
+/** Calls that had returned when an owner was lost: their tools are not run again (E-532). */
+async function* answerAllStored(run: ToolRun): AsyncGenerator<Drafts> {
+  for (const entry of run.current().open?.calls ?? []) {
+    const { progress } = entry;
+    if (progress.at === 'returned')
+      yield [await answerStored(run.current(), { entry, progress }, { ...run, nowMs: run.clock.now() })];
+  }
 }
 
 /** A person is asked, once for each approval id (E-600). */
@@ -55,76 +78,104 @@ export function requestOf({ open, step }: RunState, pending: PendingTool): Event
   return { type, data: pending, step, attempt: open?.attempt ?? 0 };
 }
 
-function answerKnown(state: RunState, items: readonly BatchItem[], { clock }: ToolRun): readonly EventDraft[] {
+function answerKnown(state: RunState, items: readonly BatchItem[], run: ToolRun): Drafts {
   let current = state;
   return items.flatMap((item) => {
     if (item.kind !== 'answer') return [];
     const drafts = answerCall(current, item.entry, item.answer);
-    current = applyDrafts(current, drafts, clock.now());
-    return drafts;
+    current = applyDrafts(current, drafts, run.clock.now());
+    const note = noteOnLoop(current, run);
+    return drafts.map((draft) =>
+      draft.type === 'tool-result' ? { ...draft, data: { ...draft.data, content: draft.data.content + note } } : draft,
+    );
   });
 }
 
-function attemptsOf({ entry: { progress } }: Extract<BatchItem, { kind: 'run' }>): number {
+function attemptsOf({ entry: { progress } }: RunItem): number {
   return progress.at === 'dispatched' ? progress.toolAttempt : 0;
 }
 
-async function* runCalls(waiting: Runnable[], run: ToolRun): AsyncGenerator<readonly EventDraft[]> {
-  const parallel = waiting.every(({ prepared: { tool } }) => tool.concurrent !== false);
-  const width = parallel ? run.policy.maxConcurrent : 1;
-  const running = new Map<string, Promise<void>>();
+async function* runCalls(waiting: Runnable[], run: ToolRun): AsyncGenerator<Drafts> {
+  const width = waiting.every(({ prepared: { tool } }) => tool.concurrent !== false) ? run.policy.maxConcurrent : 1;
+  const running = new Map<string, { readonly item: Runnable; readonly ended: Promise<void> }>();
   const left = new AbortController();
   const signal = AbortSignal.any([run.signal, left.signal]);
   const news = createToolNews(run);
+  const begin = (item: Runnable, ended: Promise<void>) => running.set(item.prepared.call.id, { item, ended });
   try {
-    while (waiting.length + running.size > 0) {
-      const starting = run.signal.aborted ? [] : waiting.splice(0, width - running.size);
-      if (starting.length === 0 && running.size === 0) return;
-      const allowed = yield* dispatch(starting, run);
-      for (const item of allowed) running.set(item.prepared.call.id, start(item, { ...run, signal }, news));
+    for (;;) {
+      if (run.signal.aborted || run.pause?.aborted) waiting.length = 0;
+      if (waiting.length + running.size === 0) return;
+      const { allowed, asked } = yield* dispatch(waiting.splice(0, width - running.size), run);
+      if (asked) waiting.length = 0;
+      for (const item of allowed) begin(item, start(item, { ...run, signal }, news));
       if (running.size === 0) continue;
       await news.filled();
-      const { shown, finished } = news.take();
+      const { shown, finished, due } = news.take();
       if (shown.length > 0) yield shown;
-      for (const each of finished) {
-        running.delete(each.prepared.call.id);
-        const again = yield* settle(each, run);
-        if (again !== null) waiting.push(again);
+      for (const end of finished) {
+        const item = takeFrom(running, end.prepared.call.id);
+        const waitMs = yield* settle(item, end, run);
+        if (waitMs !== null)
+          begin({ ...item, toolAttempt: item.toolAttempt + 1 }, retryLater(end, waitMs, { run, signal, news }));
       }
+      waiting.unshift(...due.map((id) => takeFrom(running, id)));
     }
   } finally {
     news.close();
     // The loop was left while tools ran: nobody may go on working in a session that someone else gets next (T4).
     left.abort(new StopTurn('shutdown'));
-    await Promise.all(running.values());
+    await Promise.all(Array.from(running.values(), ({ ended }) => ended));
   }
 }
 
-/** Write-ahead of calls that are about to run. One that a rule has come to forbid meanwhile is answered instead (E-524). */
+function takeFrom(running: Map<string, { readonly item: Runnable }>, id: string): Runnable {
+  const known = running.get(id);
+  if (known === undefined) throw new RangeError('A call that is not running has ended.');
+  running.delete(id);
+  return known.item;
+}
+
+/** It keeps its place in the batch while it waits for another try (E-544). */
+async function retryLater(
+  { prepared }: Finished,
+  waitMs: number,
+  { run, signal, news }: { readonly run: ToolRun; readonly signal: AbortSignal; readonly news: ToolNews },
+): Promise<void> {
+  await sleep(run.clock, waitMs, run.pause === undefined ? signal : AbortSignal.any([signal, run.pause]));
+  news.tryAgain(prepared.call.id);
+}
+
+/** Write-ahead of calls that are about to run; what may not run any more is answered or asked for instead (E-524). */
 async function* dispatch(
   starting: readonly Runnable[],
   run: ToolRun,
-): AsyncGenerator<readonly EventDraft[], readonly Runnable[]> {
+): AsyncGenerator<Drafts, { readonly allowed: readonly Runnable[]; readonly asked: boolean }> {
+  const none = { allowed: [], asked: false };
+  if (starting.length === 0) return none;
   const state = run.current();
+  const options = await batchOptions(run);
   const allowed: Runnable[] = [];
   const drafts: EventDraft[] = [];
+  let asked = false;
   for (const item of starting) {
-    if (item.waitMs > 0) await sleep(run.clock, item.waitMs, run.signal);
-    const { level } = await judgeCall(state, item.prepared, run);
-    if (level === 'deny') {
-      const content = 'Not run. The permissions of this agent do not allow this call any more.';
-      drafts.push(...answerCall(state, item.entry, { outcome: 'denied', content }));
+    const now = await confirmItem(state, item, options);
+    if (now.kind === 'answer') drafts.push(...answerCall(state, item.entry, now.answer));
+    else if (now.kind === 'ask') {
+      asked = true;
+      drafts.push(requestOf(state, now.pending));
     } else {
       allowed.push(item);
-      drafts.push(...intents(state, item, run));
+      drafts.push(...intents(state, { ...item, authority: now.authority }, run));
     }
   }
+  if (run.signal.aborted) return none;
   if (drafts.length > 0) yield drafts;
-  return allowed;
+  return run.signal.aborted ? none : { allowed, asked };
 }
 
 function intents(state: RunState, { entry, prepared, authority, toolAttempt }: Runnable, run: ToolRun): EventDraft[] {
-  const { call, tool, input } = prepared;
+  const { call, tool, input, argsDigest } = prepared;
   const position = { step: state.step, attempt: state.open?.attempt ?? 0 };
   const executionKey = executionKeyOf(state.runId, position.step, call.id);
   const childRunId = tool.childRunId?.(executionKey);
@@ -134,7 +185,7 @@ function intents(state: RunState, { entry, prepared, authority, toolAttempt }: R
       id: call.id,
       executionKey,
       toolAttempt,
-      argsDigest: digestOf(prepared),
+      argsDigest,
       replay: tool.replay ?? 'manual',
       timeoutMs: timeoutMsOf(prepared, run.policy),
       authority,
@@ -147,38 +198,40 @@ function intents(state: RunState, { entry, prepared, authority, toolAttempt }: R
   return [{ type: 'tool-call-start', data, ...position }, dispatched];
 }
 
-/** Resolves when the handler has ended and its end is among the news. */
+/** Resolves when the handler has ended and its end is among the news; what it shows after that is not heard. */
 async function start(item: Runnable, run: ToolRun, news: ToolNews): Promise<void> {
   const { prepared, toolAttempt } = item;
   const { id } = prepared.call;
-  const name = prepared.tool.name;
+  const { name } = prepared.tool;
   const { workspace, signal, clock, policy } = run;
   const stopNotices = news.watch(name);
-  const show = (text: string) => news.show({ id, name, text });
+  let over = false;
+  const show = (text: string) => (over ? undefined : news.show({ id, name, text }));
   const finished = await executeCall(run.current(), { prepared, toolAttempt, workspace, signal, clock, policy, show });
+  over = true;
   stopNotices();
   news.finish(finished);
 }
 
-/** What follows a handler's end: its answer, another try, or a question to a person. */
-async function* settle(finished: Finished, run: ToolRun): AsyncGenerator<readonly EventDraft[], Runnable | null> {
+/** What follows a handler's end: its answer, a question to a person, or another try after the returned wait. */
+async function* settle(item: Runnable, finished: Finished, run: ToolRun): AsyncGenerator<Drafts, number | null> {
   const state = run.current();
-  const { prepared, output } = finished;
-  const entry = state.open?.calls.find(({ call }) => call.id === prepared.call.id);
-  if (entry === undefined) return null;
+  const { prepared, output, outcome } = finished;
+  const entry = state.open?.calls.find(({ call }) => call.id === prepared.call.id) ?? item.entry;
+  const stop = stopOf(run.signal);
+  if (outcome === 'cancelled' && stop === 'shutdown') return null;
   if (output.waitsFor !== undefined && output.waitsFor.length > 0) {
     yield output.waitsFor.map((pending) => requestOf(state, pending));
     return null;
   }
-  const waitMs = run.signal.aborted ? null : toolRetryMs(finished, run.policy);
-  if (waitMs !== null)
-    return { kind: 'run', entry, prepared, authority: 'policy', toolAttempt: finished.toolAttempt + 1, waitMs };
+  const waitMs = stop === undefined ? toolRetryMs(finished, run.policy) : null;
+  if (waitMs !== null) return waitMs;
   const manual = (prepared.tool.replay ?? 'manual') === 'manual';
-  if (finished.outcome === 'timeout' && manual && onUnknown(state, prepared.tool, run.people) === 'park') {
-    const nowMs = run.clock.now();
-    yield [requestOf(state, pendingFor(state, { entry, prepared, kind: 'recovery' }, { nowMs }))];
+  if (outcome === 'timeout' && manual && onUnknown(state, prepared.tool, run.people) === 'park') {
+    yield [requestOf(state, pendingFor(state, { entry, prepared, kind: 'recovery' }, { nowMs: run.clock.now() }))];
     return null;
   }
-  yield* answerFinished(state, finished, { ...run, nowMs: run.clock.now() });
+  const told = outcome === 'cancelled' && manual ? { ...finished, outcome: 'unknown' as const } : finished;
+  yield* answerFinished(state, told, { ...run, nowMs: run.clock.now() });
   return null;
 }

@@ -6,8 +6,8 @@ import type { RunState } from '../core/run-state.ts';
 
 /** The list after what the open batch wrote so far; null when this run has none. */
 export function todosAfterBatch({ open, todos }: RunState): readonly Todo[] | null {
-  const written = (open?.calls ?? []).flatMap(({ call, progress }) => {
-    if (call.name !== 'write_todos' || progress.at !== 'answered' || progress.outcome !== 'ok') return [];
+  const written = (open?.calls ?? []).flatMap(({ progress }) => {
+    if (progress.at !== 'answered' || progress.name !== 'write_todos' || progress.outcome !== 'ok') return [];
     const list = normaliseTodos(progress.input);
     return list.ok ? [list.todos] : [];
   });

@@ -4,12 +4,12 @@ import { headAndTail } from '../core/spill.ts';
 import { rawAnswer, type ToolAnswerContent } from '../core/tool-answer.ts';
 import { repetitionNote } from './loop-guard.ts';
 import { toWellFormed } from '../core/text.ts';
-import { applyDrafts } from '../core/closing.ts';
+import { answerReturned, applyDrafts } from '../core/closing.ts';
 import { executionKeyOf, type EventDraft, type MediaRef } from '../core/run-event.ts';
 import type { ContentStore } from './content-store.ts';
 import type { Finished } from './execute-call.ts';
 import type { Middleware, ToolResultText } from './middleware.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { CallProgress, CallState, RunState } from '../core/run-state.ts';
 
 /** Changes what the model reads of a result, never the raw one (E-532). */
 type ChangeAnswer = NonNullable<Middleware['afterTool']>;
@@ -57,9 +57,7 @@ export async function* answerFinished(
     },
     ...position,
   };
-  const note = noteOnLoop(applyDrafts(state, [complete], options.nowMs));
-  if (note !== null) options.onRepetition(note);
-  const content = note === null ? answer.content : `${answer.content}\n\n${note}`;
+  const content = answer.content + noteOnLoop(applyDrafts(state, [complete], options.nowMs), options);
   const read = { content, isError: outcome !== 'ok' };
   const result = (data: ToolResultText): EventDraft => ({
     type: 'tool-result',
@@ -71,19 +69,38 @@ export async function* answerFinished(
   yield [result(await changed({ id: call.id, name: tool.name, ...read }, options.afterTool))];
 }
 
-/** A middleware that fails costs the answer, not the run, and never runs the tool again. */
-async function changed(read: Parameters<ChangeAnswer>[0], changes: readonly ChangeAnswer[]): Promise<ToolResultText> {
-  try {
-    let answer = read;
-    for (const change of changes) answer = { ...answer, ...(await change(answer)) };
-    return { content: toWellFormed(answer.content), isError: answer.isError };
-  } catch {
-    return { content: 'The result of this call could not be processed.', isError: true };
-  }
+/** The answer to a call whose result was stored before its owner was gone: without running the tool (E-532). */
+export async function answerStored(
+  state: RunState,
+  o: { readonly entry: CallState; readonly progress: Extract<CallProgress, { at: 'returned' }> },
+  options: AnswerOptions,
+): Promise<EventDraft> {
+  const result = answerReturned(state, o.entry, o.progress);
+  if (result.type !== 'tool-result' || options.afterTool.length === 0) return result;
+  const { toolCallId: id, name, content, isError } = result.data;
+  return { ...result, data: { ...result.data, ...(await changed({ id, name, content, isError }, options.afterTool)) } };
 }
 
-function noteOnLoop({ recentCalls, limits }: RunState): string | null {
-  return limits.loopGuard === null ? null : repetitionNote(recentCalls, limits.loopGuard);
+/** A middleware that fails is asked once more; then it costs the answer, not the run, and never runs the tool again (E-532). */
+async function changed(read: Parameters<ChangeAnswer>[0], changes: readonly ChangeAnswer[]): Promise<ToolResultText> {
+  for (let tries = 0; tries < 2; tries++)
+    try {
+      let answer = read;
+      for (const change of changes) answer = { ...answer, ...(await change(answer)) };
+      return { content: toWellFormed(answer.content), isError: answer.isError };
+    } catch {}
+  return { content: 'The result of this call could not be processed.', isError: true };
+}
+
+/** What is added to what the model reads of the newest call, once calls go in circles (E-560). */
+export function noteOnLoop(
+  { recentCalls, limits }: RunState,
+  { onRepetition }: Pick<AnswerOptions, 'onRepetition'>,
+): string {
+  const note = limits.loopGuard === null ? null : repetitionNote(recentCalls, limits.loopGuard);
+  if (note === null) return '';
+  onRepetition(note);
+  return `\n\n${note}`;
 }
 
 async function readable(

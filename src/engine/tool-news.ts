@@ -1,5 +1,5 @@
 // What comes from the handlers of a batch, on its way into the log: what they show while they work, notices that they are
-// slow, and their ends.
+// slow, their ends, and calls whose wait for another try is over.
 //
 // O1. Nothing is lost or reordered for one call; pieces that come together become one event, before the call's end.
 // O2. A handler is never held up: it may show at most 64 KiB before its pieces are taken, the rest is left out with a note.
@@ -18,21 +18,28 @@ export interface ToolNews {
   /** Notices while a call of that tool goes on; the returned function ends them (E-334). */
   watch(name: string): () => void;
   finish(finished: Finished): void;
+  /** The call of that id may be tried again. */
+  tryAgain(id: string): void;
   /** Resolves when there is something to take. */
   filled(): Promise<void>;
-  take(): { readonly shown: readonly EventDraft[]; readonly finished: readonly Finished[] };
+  take(): {
+    readonly shown: readonly EventDraft[];
+    readonly finished: readonly Finished[];
+    readonly due: readonly string[];
+  };
   close(): void;
 }
 
 export function createToolNews(o: {
   readonly clock: Clock;
   readonly progress: ProgressPolicy;
-  current(): RunState;
+  readonly current: () => RunState;
 }): ToolNews {
   const { clock, progress } = o;
   const texts = new Map<string, { readonly name: string; text: string }>();
   let notices: EventDraft[] = [];
   let finished: Finished[] = [];
+  let due: string[] = [];
   let wake: PromiseWithResolvers<void> | null = null;
   const stops = new Set<() => void>();
   const position = () => ({ step: o.current().step, attempt: o.current().open?.attempt ?? 0 });
@@ -66,8 +73,12 @@ export function createToolNews(o: {
       finished.push(end);
       fill();
     },
+    tryAgain(id) {
+      due.push(id);
+      fill();
+    },
     async filled() {
-      if (texts.size > 0 || notices.length > 0 || finished.length > 0) return;
+      if (texts.size > 0 || notices.length + finished.length + due.length > 0) return;
       await (wake ??= Promise.withResolvers<void>()).promise;
     },
     take() {
@@ -76,9 +87,9 @@ export function createToolNews(o: {
         data: { id, name, text },
         ...position(),
       }));
-      const taken = { shown: [...pieces, ...notices], finished };
+      const taken = { shown: [...pieces, ...notices], finished, due };
       texts.clear();
-      [notices, finished] = [[], []];
+      [notices, finished, due] = [[], [], []];
       return taken;
     },
     close() {

@@ -11,6 +11,14 @@ import type { RunLoopOptions } from './run-loop.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { Tool, ToolListing } from './tool.ts';
 
+/** What a turn shares with its driver. */
+export interface SharedTurn {
+  /** The fold of everything yielded so far. */
+  readonly current: () => RunState;
+  /** What could not be stopped, in words; added to. */
+  readonly unstopped: string[];
+}
+
 export interface TurnContext {
   readonly parts: EngineParts;
   readonly options: RunLoopOptions;
@@ -20,10 +28,8 @@ export interface TurnContext {
   /** Tools that live as long as the turn: fixed ones, and those that read its state. */
   readonly tools: readonly Tool[];
   /** The fold of everything yielded so far. */
-  current(): RunState;
-  /** What tools could not stop, in words. */
-  unstopped(): readonly string[];
-  noteUnstopped(what: readonly string[]): void;
+  readonly current: () => RunState;
+  readonly noteUnstopped: (what: readonly string[]) => void;
   /** The tools of the open step: those of the turn, and what the sources have now. */
   toolbox(): Promise<TurnToolbox>;
 }
@@ -37,9 +43,8 @@ export interface TurnToolbox extends Toolbox {
 export async function prepareTurn(
   parts: EngineParts,
   options: RunLoopOptions,
-  current: () => RunState,
+  { current, unstopped }: SharedTurn,
 ): Promise<TurnContext> {
-  const unstopped: string[] = [];
   const opened = await parts.openModel(options.state.requested);
   const tools = turnTools(parts, options, current);
   const disabled = new Set(options.state.config?.disabledTools);
@@ -53,7 +58,6 @@ export async function prepareTurn(
     opened,
     tools,
     current,
-    unstopped: () => unstopped,
     noteUnstopped: (what) => void unstopped.push(...what),
     async toolbox() {
       if (parts.sources === undefined || parts.sources.length === 0) return { ...fixed, degraded: [], guidance: '' };

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { canonicalJson, toJsonValue, type JsonObject } from '../core/json.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { defaultPolicies, type EnginePolicies } from '../engine/policies.ts';
-import { noBudgets, type AgentRef, type Limits, type RunConfig } from '../core/run-event.ts';
+import { noBudgets, type AgentRef, type Limits, type RunConfig, type RunPermissions } from '../core/run-event.ts';
 
 const positive = z.number().positive();
 const seconds = z.number().nonnegative();
@@ -173,8 +173,10 @@ export function limitsOf(config: ParsedAgentConfig, own: Partial<Limits> = {}): 
   return parseAgentConfig({ limits: { ...config.limits, ...own } }).limits;
 }
 
+export type AgentRunConfig = RunConfig & { readonly permissions: RunPermissions };
+
 /** What is stored with each run of the agent. */
-export function runConfigOf(config: ParsedAgentConfig, base: string): RunConfig {
+export function runConfigOf(config: ParsedAgentConfig, base: string): AgentRunConfig {
   const { approvals, permissionMode, toolPermissions, questions, temperature, outputSchema } = config;
   return {
     base,

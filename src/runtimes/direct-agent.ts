@@ -1,31 +1,42 @@
-import { DirectRuns, isParked, type DirectRun, type DirectSession } from './direct-runs.ts';
+import { askInTime } from './ask-in-time.ts';
 import { createRunStream, type RunStream } from './run-stream.ts';
+import { DirectRuns } from './direct-runs.ts';
 import { isOpen } from '../core/run-state.ts';
+import { isParked, newRun, newSession, type DirectRun, type DirectSession } from './direct-run.ts';
 import { RuntimeStateError, SessionBusyError } from '../core/errors.ts';
+import { sessionIdOf } from './session-id.ts';
+import { sessionIds } from '../core/ids.ts';
 import { withChildren } from './with-children.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Limits, PendingTool } from '../core/run-event.ts';
+import type { PendingEntry } from '../core/run-state.ts';
 import type { People } from '../engine/prepare-batch.ts';
-import type { RunId } from '../core/ids.ts';
 import type { RunInput } from './run-input.ts';
 import type { RunResult } from '../core/run-result.ts';
+import type { SessionId } from '../core/ids.ts';
 import type { TextOptions, TextStream } from './text-stream.ts';
 
-export interface RunOptions {
-  /** The conversation to go on with; absent: one of its own. */
-  readonly sessionId?: string;
-  readonly requestId?: string;
+export interface ResumeOptions {
   /** Aborting cancels the run (E-040). */
   readonly signal?: AbortSignal;
-  /** Kept with the run, for its owner. */
+  /** Whether the events of sub-agents are among the run's, with their `agentPath` (E-905). Absent: no. */
+  readonly children?: boolean;
+  /**
+   * Decides on calls that need an approval; anything but `true` is a denial, a failure too (E-522). On `resume` it is also
+   * asked whether a call with an unknown outcome may be run again, and open questions are declined.
+   */
+  onApproval?(pending: PendingTool): boolean | Promise<boolean>;
+}
+
+export interface RunOptions extends ResumeOptions {
+  /** The conversation to go on with: a name of the caller's, or the id of a session; absent: one of its own. */
+  readonly sessionId?: string;
+  readonly requestId?: string;
+  /** The caller's own keys, kept with the run. */
   readonly metadata?: JsonObject;
   readonly model?: string;
   readonly limits?: Partial<Limits>;
-  /** Whether the events of sub-agents are among the run's, with their `agentPath` (E-905). Absent: no. */
-  readonly children?: boolean;
-  /** Decides on calls that need an approval; anything but `true` is a denial (E-522). */
-  onApproval?(pending: PendingTool): boolean | Promise<boolean>;
 }
 
 export interface Agent extends AsyncDisposable {
@@ -35,7 +46,7 @@ export interface Agent extends AsyncDisposable {
   runStream(input: RunInput, options?: RunOptions): RunStream;
   streamText(input: RunInput, options?: RunOptions & TextOptions): TextStream;
   /** Goes on with a run that was parked here; `onApproval` is asked for what it waits for. @throws RuntimeStateError  None is. */
-  resume(runId: RunId, options?: RunOptions): RunStream;
+  resume(runId: string, options?: ResumeOptions): RunStream;
   /** Whether a run is at work in the session; without one: anywhere. A parked run is at work. */
   busy(sessionId?: string): boolean;
   readonly closed: boolean;
@@ -43,15 +54,23 @@ export interface Agent extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Conversations that nobody named and that are kept, to be gone on with by their ids. */
+const unnamedSessions = 100;
+
 /** One agent whose runs live in this process. One run at a time in a session, claimed before anything is awaited (E-023). */
 export function createDirectAgent(agent: AssembledAgent): Agent {
   const runs = new DirectRuns();
-  const sessions = new Map<string, DirectSession>();
+  const sessions = new Map<SessionId, DirectSession>();
+  const unnamed: SessionId[] = [];
   let closing: Promise<void> | null = null;
 
   function sessionOf(name: string | undefined): DirectSession {
-    const session = (name === undefined ? undefined : sessions.get(name)) ?? runs.newSession(agent, name);
-    if (name !== undefined) sessions.set(name, session);
+    const id = name === undefined ? sessionIds.make(agent.engine.random.token()) : sessionIdOf(name);
+    const known = sessions.get(id);
+    // An id is given by us alone: one that is not here would go on with nothing, and nobody would notice.
+    if (known === undefined && name === id) throw new RuntimeStateError('This session is not here, or not any more.');
+    const session = known ?? newSession(id);
+    if (name !== undefined) sessions.set(id, session);
     return session;
   }
 
@@ -59,39 +78,34 @@ export function createDirectAgent(agent: AssembledAgent): Agent {
     if (closing !== null) throw new RuntimeStateError('This agent is closed.');
     if (session.running !== null) throw new SessionBusyError(session.id, session.running);
     session.running = runId;
+    if (sessions.has(session.id)) return;
+    sessions.set(session.id, session);
+    unnamed.push(session.id);
+    if (unnamed.length > unnamedSessions) for (const id of unnamed.splice(0, 1)) sessions.delete(id);
   }
 
-  function streamOf(
-    run: DirectRun,
-    o: { readonly from: number; readonly children: boolean; start(): Promise<void> },
-  ): RunStream {
-    const follow = (signal: AbortSignal) => run.log.follow(o.from, signal);
-    const ofChild = (signal: AbortSignal) => (runId: RunId, after: number) =>
-      runs.find(runId)?.log.follow(after, signal) ?? none();
+  function streamOf(run: DirectRun, { children = false }: ResumeOptions, start: () => Promise<void>): RunStream {
+    let after = 0;
+    const follow = (signal: AbortSignal) => run.log.follow({ after, signal });
     return createRunStream({
       runId: run.runId,
       sessionId: run.session.id,
       owns: true,
-      start: o.start,
-      follow: (signal) => (o.children ? withChildren(follow(signal), ofChild(signal)) : follow(signal)),
+      clock: agent.engine.clock,
+      start() {
+        after = run.log.length;
+        return start();
+      },
+      follow: (signal) => (children ? withChildren(follow(signal), followChild(run)) : follow(signal)),
       cancel: () => runs.cancel(run),
     });
   }
 
   const runStream: Agent['runStream'] = (input, options = {}) => {
-    const run = runs.newRun(agent, sessionOf(options.sessionId));
-    return streamOf(run, {
-      from: 0,
-      children: options.children === true,
-      async start() {
-        claim(run);
-        try {
-          await runs.start(run, input, { ...options, people: peopleOf(agent, options) });
-        } catch (cause) {
-          run.session.running = null;
-          throw cause;
-        }
-      },
+    const run = newRun(agent, sessionOf(options.sessionId));
+    return streamOf(run, options, async () => {
+      claim(run);
+      await runs.start(run, input, { ...options, people: peopleOf(run, options) });
     });
   };
 
@@ -102,21 +116,19 @@ export function createDirectAgent(agent: AssembledAgent): Agent {
 
   return {
     runStream,
-    run: (input, options) => runStream(input, options).result(),
+    run: async (input, options) => runStream(input, options).result(),
     streamText: (input, options = {}) => runStream(input, options).text(options),
     resume(runId, options = {}) {
       const run = runs.find(runId);
-      if (run === undefined || !isParked(run.state)) throw new RuntimeStateError('No run of that id is parked here.');
-      return streamOf(run, {
-        from: run.log.events.length,
-        children: options.children === true,
-        async start() {
-          await decidePending(runs, run, options);
-          runs.resume(run, 'resume', { ...options, people: peopleOf(agent, options) });
-        },
+      const refuse = () => new RuntimeStateError('No run of that id is parked here.');
+      if (run === undefined || !isParked(run.state)) throw refuse();
+      return streamOf(run, options, async () => {
+        if (!isParked(run.state) || runs.isWorking(run)) throw refuse();
+        const decide = () => decidePending(runs, run, options);
+        await runs.resume(run, { ...options, cause: 'resume', decide, people: peopleOf(run, options) });
       });
     },
-    busy: (name) => (name === undefined ? runs.working > 0 : (sessions.get(name)?.running ?? null) !== null),
+    busy: (name) => (name === undefined ? runs.size > 0 : (sessions.get(sessionIdOf(name))?.running ?? null) !== null),
     get closed() {
       return closing !== null;
     },
@@ -125,18 +137,35 @@ export function createDirectAgent(agent: AssembledAgent): Agent {
   };
 }
 
-async function decidePending(runs: DirectRuns, run: DirectRun, { onApproval }: RunOptions): Promise<void> {
+/** The runs below this one; a reader may come before they begin. */
+function followChild({ family }: DirectRun): Parameters<typeof withChildren>[1] {
+  return (runId, after, signal) => {
+    const waits = signal === undefined ? {} : { signal, patient: true };
+    return family.logOf(runId).follow({ after, ...waits });
+  };
+}
+
+async function decidePending(runs: DirectRuns, run: DirectRun, { onApproval }: ResumeOptions): Promise<void> {
   if (onApproval === undefined) return;
   for (const entry of run.state.pending.filter(isOpen)) {
-    if (entry.kind !== 'approval') continue;
-    const decision = (await onApproval(entry)) === true ? 'approve' : 'deny';
-    runs.decide(run, entry.executionKey, { by: 'callback', decision });
+    const yes = entry.kind !== 'question' && (await askInTime(onApproval, entry, run));
+    if (run.stop.signal.aborted) return;
+    runs.decide(run, entry.executionKey, { by: 'callback', decision: wordOn(entry, yes) });
   }
 }
 
-function peopleOf({ config }: AssembledAgent, { onApproval }: RunOptions): People {
-  if (onApproval !== undefined) return { how: 'ask', decide: onApproval };
-  return { how: config.approvals.direct };
+function wordOn({ kind }: PendingEntry, yes: boolean) {
+  switch (kind) {
+    case 'approval':
+      return yes ? 'approve' : 'deny';
+    case 'recovery':
+      return yes ? 'retry' : 'abort';
+    case 'question':
+      return 'decline';
+  }
 }
 
-async function* none(): AsyncGenerator<never> {}
+function peopleOf(run: DirectRun, { onApproval }: ResumeOptions): People {
+  if (onApproval === undefined) return { how: run.agent.config.approvals.direct };
+  return { how: 'ask', decide: (pending) => askInTime(onApproval, pending, run) };
+}

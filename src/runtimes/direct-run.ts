@@ -68,10 +68,7 @@ export function isParked({ result }: RunState): boolean {
   return result?.status === 'awaiting-input' || result?.status === 'paused';
 }
 
-function makeRun(
-  agent: AssembledAgent,
-  own: Pick<DirectRun, 'runId' | 'session' | 'log' | 'family'>,
-): DirectRun {
+function makeRun(agent: AssembledAgent, own: Pick<DirectRun, 'runId' | 'session' | 'log' | 'family'>): DirectRun {
   const state = initialRunState(own.runId, own.session.id);
   return { ...own, agent, observers: createObservers(agent), state, stop: new AbortController() };
 }

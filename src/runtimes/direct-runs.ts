@@ -10,7 +10,14 @@ import { contextView } from '../engine/context-view.ts';
 import { createDelegateTools, type ChildRun } from './sub-agents.ts';
 import { createMemoryContent } from './memory-content.ts';
 import { evolve, isOpen } from '../core/run-state.ts';
-import { isLive, type EventDraft, type Limits, type ParentRun, type RunConfig, type RunEvent } from '../core/run-event.ts';
+import {
+  isLive,
+  type EventDraft,
+  type Limits,
+  type ParentRun,
+  type RunConfig,
+  type RunEvent,
+} from '../core/run-event.ts';
 import { isParked, type DirectRun } from './direct-run.ts';
 import { resolve } from 'node:path';
 import { runLoop } from '../engine/run-loop.ts';
@@ -133,7 +140,7 @@ export class DirectRuns {
   /** The run is at work from here until it is over or parked. Resolves, or rejects, with its beginning. */
   #work(run: DirectRun, begun: Promise<void>, { signal, people }: WorkOptions): Promise<void> {
     const { runId, agent } = run;
-    if (run.state.parent === null && run.family.find(runId) === undefined) this.#runs.set(runId, run);
+    if (run.family.find(runId) === undefined) this.#runs.set(runId, run);
     const onAbort = () => run.stop.abort(new StopTurn('cancel'));
     signal?.addEventListener('abort', onAbort);
     if (signal?.aborted === true) onAbort();

@@ -63,7 +63,7 @@ export class MemoryLog {
     const onAbort = () => this.#announce();
     signal?.addEventListener('abort', onAbort);
     try {
-      for (let read = after;;) {
+      for (let read = after; ;) {
         const end = this.#ends.find((each) => each > read);
         const to = end ?? this.#events.length;
         if (read < to) yield this.#events.slice(read, to);

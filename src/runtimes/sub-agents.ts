@@ -13,7 +13,7 @@ import { RunResult } from '../core/run-result.ts';
 import type { ApprovalDecided, ParentRun, PendingTool, RunPermissions } from '../core/run-event.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
 import type { PendingEntry, RunState } from '../core/run-state.ts';
-import type { Tool, ToolContext, ToolOutput } from '../engine/tool.ts';
+import type { Tool, ToolContext, ToolOutput, UseKind } from '../engine/tool.ts';
 
 export interface SubAgent {
   /** What the tool is called after: `delegate_<name>`. */
@@ -39,13 +39,18 @@ export type RunChild = (child: ChildRun) => Promise<RunResult>;
 
 const deepest = 3;
 
+export function delegateTool(name: string): string {
+  return `delegate_${name}`;
+}
+
 export function createDelegateTools(
   subagents: readonly SubAgent[],
   { current, runChild }: { current(): RunState; readonly runChild: RunChild },
 ): readonly Tool[] {
   if ((current().parent?.depth ?? 0) >= deepest) return [];
   return subagents.map((child) => ({
-    name: `delegate_${child.name}`,
+    ...useKindOf(child.agent),
+    name: delegateTool(child.name),
     description: `Hands a task to the agent '${child.name}' and waits for its answer. ${child.description}`,
     inputSchema: {
       type: 'object',
@@ -63,7 +68,8 @@ export function createDelegateTools(
       const task = isJsonObject(input) ? String(input['task']) : '';
       const { executionKey } = context;
       const parent: ParentRun = { runId: state.runId, executionKey, depth: (state.parent?.depth ?? 0) + 1 };
-      const permissions = tighter(child.agent.runConfig('').permissions, state.config?.permissions);
+      const [{ permissions: own }, above] = [child.agent.runConfig(''), state.config?.permissions];
+      const permissions = above === undefined ? own : { ...own, above };
       const decisions = state.pending.flatMap(decisionsOf);
       const result = await runChild({ child, runId, task, parent, permissions, decisions, context });
       return toOutput(result, { child, state });
@@ -81,8 +87,8 @@ function decisionsOf({ executionKey, agentPath, decided }: PendingEntry): ChildR
 
 function toOutput(result: RunResult, o: { readonly child: SubAgent; readonly state: RunState }): ToolOutput {
   if (result.needsInput) return { content: '', waitsFor: result.pending.map((pending) => inParent(pending, o)) };
-  const { usage, usageIncomplete, output, unstopped } = result;
-  const shared = { usage: usageIncomplete && usage === null ? null : usage, unstopped };
+  const { usage, output, unstopped } = result;
+  const shared = { usage, unstopped };
   if (result.ok) return { ...shared, content: output };
   const why = result.error?.message ?? `it ended with '${result.stopReason ?? result.status}'`;
   const text = output === '' ? (result.partialOutput ?? '') : output;
@@ -98,27 +104,17 @@ function inParent(
   return { ...pending, approvalId, agentPath: [child.name, ...(pending.agentPath ?? [])] };
 }
 
-const modes = ['allow-all', 'allow-edits', 'allow-reads'] as const;
-const levels = ['allow', 'ask', 'deny'] as const;
-
-/** The child's permissions, nowhere wider than the parent's. */
-function tighter(own: RunPermissions | undefined, parent: RunPermissions | undefined): RunPermissions {
-  const none: RunPermissions = {
-    mode: 'allow-all',
-    tools: {},
-    onUnknown: 'tell-model',
-    questions: false,
-    expiresAfterSeconds: null,
-    onExpiry: 'deny',
-  };
-  const [child, above] = [own ?? none, parent ?? none];
-  const names = new Set([...Object.keys(child.tools), ...Object.keys(above.tools)]);
-  const tools = Object.fromEntries(
-    [...names].map((name) => {
-      const ranks = [child.tools[name], above.tools[name]].map((level) => levels.indexOf(level ?? 'allow'));
-      return [name, levels[Math.max(...ranks)] ?? 'deny'];
-    }),
-  );
-  const mode = modes[Math.max(modes.indexOf(child.mode), modes.indexOf(above.mode))] ?? 'allow-reads';
-  return { ...child, mode, tools };
+/** What the agent's tools do at most; nothing where that is not known. */
+function useKindOf(agent: AssembledAgent): Pick<Tool, 'useKind'> {
+  const used = kindsOf(agent);
+  if (used.includes(undefined)) return {};
+  return { useKind: kinds.findLast((kind) => used.includes(kind)) ?? 'readonly' };
 }
+
+function kindsOf({ engine, subagents }: AssembledAgent): readonly (UseKind | undefined)[] {
+  const own = engine.tools.map(({ useKind }) => useKind);
+  const later = engine.sources?.length ? [undefined] : [];
+  return [...own, ...later, ...subagents.flatMap(({ agent }) => kindsOf(agent))];
+}
+
+const kinds = ['readonly', 'edit', 'network', 'execute'] as const;

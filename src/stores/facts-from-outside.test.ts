@@ -286,6 +286,9 @@ test('G4: a follower in another process sees a fact within a second', async () =
   await reader.done;
 });
 
+const messagesIn = (events: readonly RunEvent[]) =>
+  events.flatMap((event) => (event.type === 'user-message' ? [event.data.messageId] : []));
+
 type Act =
   | { readonly kind: 'fact' | 'live' | 'commit' | 'flush' | 'end' }
   | { readonly kind: 'wait'; readonly ms: number };
@@ -315,6 +318,12 @@ test('Q5, Q6, E-661: whatever comes in between, the owner is told the log, and e
       while ((await finishOnce(run, clock, told)) === 'overtaken') continue;
       await followed.done;
 
+      async function endKnowing(): Promise<void> {
+        const known = messagesIn(told).length;
+        const { outcome, events } = await end(run);
+        told.push(...events);
+        if (outcome === 'ended') expect(messagesIn(told)).toHaveLength(known);
+      }
       async function perform(kind: Exclude<Act['kind'], 'wait'>, index: number): Promise<void> {
         try {
           if (kind === 'fact') {
@@ -322,7 +331,7 @@ test('Q5, Q6, E-661: whatever comes in between, the owner is told the log, and e
             const result = await (here ? log : store).appendFact(fact);
             if (result.outcome === 'stored') accepted.push(`${index}`);
           } else if (kind === 'flush') await run.writer.flush();
-          else if (kind === 'end') told.push(...(await end(run)).events);
+          else if (kind === 'end') await endKnowing();
           else told.push(...((await run.writer.write([kind === 'live' ? textDraft('x') : stepDraft('s')])) ?? []));
         } catch (error) {
           expect(error).toBeInstanceOf(RuntimeStateError);

@@ -221,7 +221,7 @@ export class WriteQueue {
       events.reduce((sum, event) => sum + weighEvent(event), 0),
     );
     if (this.#inFlight === null) batch.stored?.resolve();
-    if (this.#inFlight === null) this.#ending = this.#resolveEnding('overtaken');
+    this.#ending = this.#resolveEnding('overtaken');
   }
 
   #isStored(batch: WriteBatch, events: readonly RunEvent[]): boolean {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { callChain, type ChainMember, type RequestOptions } from '../engine/call-chain.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 import { createModelHealth, type ModelHealth } from '../engine/model-health.ts';
@@ -113,9 +114,15 @@ export function createChainRig(options: ChainRigOptions): ChainRig {
   return rig;
 }
 
-/** A model whose one stream is these parts. */
+/** A model whose one stream is these parts, each in a turn of the event loop of its own. */
 export function streamOf(parts: readonly ModelPart[]): Model {
-  return { provider: 'p', modelId: 'parts', doStream: async () => ({ stream: ReadableStream.from(parts) }) };
+  async function* inTurns() {
+    for (const part of parts) {
+      yield part;
+      for (let turn = 0; turn < 4; turn++) await setImmediate();
+    }
+  }
+  return { provider: 'p', modelId: 'parts', doStream: async () => ({ stream: ReadableStream.from(inTurns()) }) };
 }
 
 /** The promise, with the clock moved on by tenths of seconds until it settles. Fails after a simulated hour. */

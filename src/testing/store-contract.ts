@@ -300,7 +300,13 @@ function describeRetention(fresh: Fresh): void {
     await write(store, a, [started(2), textDraft('par', place)]);
     await write(store, a, [textDraft('other', { ...place, block: 1 }), textDraft('tial', place)]);
     await write(store, a, [{ type: 'waiting', step: 2, attempt: 1, data: { on: 'model', seconds: 5 } }]);
-    await write(store, a, [noteDraft('note'), textDraft(' end', place)]);
+    const output: EventDraft = {
+      type: 'tool-output-delta',
+      ...place,
+      attempt: 1,
+      data: { id: 'c', name: 'bash', text: 'o' },
+    };
+    await write(store, a, [noteDraft('note'), textDraft(' end', place), output]);
     await finish(store, a, await lastSeq(store, a));
     const before = await readAll(store, a);
     expect(await store.prune({ endedBeforeMs: 5_000 })).toEqual({ keys: 0, runs: 0 });

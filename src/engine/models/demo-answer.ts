@@ -1,6 +1,7 @@
 import { readAttachedFile } from '../attached-file.ts';
 import { definitionIn, nearestSentence, sentencesOf } from './demo-sentences.ts';
 import { head } from '../../core/text.ts';
+import { isTaskListText } from '../task-list-text.ts';
 import { readDemoTask, type DemoTask } from './demo-task.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type {
@@ -59,7 +60,8 @@ export function answerDemo(request: Pick<ModelRequest, 'prompt' | 'tools'>): Dem
 }
 
 function readSituation({ prompt, tools = [] }: Pick<ModelRequest, 'prompt' | 'tools'>): Situation {
-  const last = prompt.findLastIndex(({ role }) => role === 'user');
+  // A task list at the tail is nobody's words.
+  const last = prompt.findLastIndex((message) => userTexts(message).length > 0);
   const texts = userTexts(prompt[last]);
   const files = texts.map(readAttachedFile).filter((file) => file !== null);
   const results = prompt.slice(last + 1).flatMap((message) => (message.role === 'tool' ? message.content : []));
@@ -73,7 +75,7 @@ function readSituation({ prompt, tools = [] }: Pick<ModelRequest, 'prompt' | 'to
 
 function userTexts(message: LanguageModelV4Message | undefined): readonly string[] {
   if (message?.role !== 'user') return [];
-  return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return message.content.flatMap((part) => (part.type === 'text' && !isTaskListText(part.text) ? [part.text] : []));
 }
 
 function begin(task: DemoTask, situation: Situation): DemoAnswer {

@@ -11,7 +11,10 @@ import { closeStretch, openStretch } from './stretches.ts';
 
 type Fact = FactFromOutside['event'];
 
-/** Where the log ends now, whoever owns the run: in one transaction with the run's head, so that of a fact and an end that race one comes first (E-661). */
+/**
+ * Where the log ends now, whoever owns the run: in one transaction with the run's head, so that of a fact and an end that
+ * race one comes first (E-661).
+ */
 export function appendFact(db: Database, { event, rule }: FactFromOutside): AppendFactsResult {
   const body = encodeEvents([event]);
   return db.transaction('durable', (tx) => {
