@@ -1,8 +1,8 @@
 // `npm run bench`: every figure of the table from one run on one machine. `--quick` for CI; `--only NAME` for one row;
 // `--profile DIR` leaves CPU profiles of Reins in a folder.
 
-import { availableParallelism, cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { engine } from './rows/engine.ts';
 import type { Benchmark, Row } from './row.ts';
 import { firstEvent } from './rows/first-event.ts';
 import { flatCost } from './rows/flat-cost.ts';
@@ -11,6 +11,7 @@ import { memory } from './rows/memory.ts';
 import { pacedStreams } from './rows/paced.ts';
 import { ready } from './rows/ready.ts';
 import { throughput } from './rows/throughput.ts';
+import { printTable } from './table.ts';
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   throughput,
@@ -20,6 +21,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   flat: flatCost,
   memory,
   ready,
+  engine,
 };
 
 const { values } = parseArgs({
@@ -34,12 +36,4 @@ for (const name of names) {
   process.stderr.write(`${name} …\n`);
   rows.push(...(await benchmark({ quick: values.quick, profile: values.profile })));
 }
-const seconds = Math.round((performance.now() - startedAt) / 1_000);
-console.log(
-  `${cpus()[0]?.model ?? 'unknown CPU'}, ${availableParallelism()} cores, Node ${process.version}, ${seconds} s\n`,
-);
-console.log('| | bare | Reins | ratio | target | |\n|---|---|---|---|---|---|');
-for (const { what, bare, reins, ratio, target, met } of rows)
-  console.log(
-    `| ${what} | ${bare} | ${reins} | ${ratio} | ${target} | ${met === null ? '' : met ? 'met' : '**missed**'} |`,
-  );
+printTable(rows, startedAt);

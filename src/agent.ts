@@ -1,5 +1,6 @@
 // The engine as a library. This file knows how an agent's parts are put together; how its runs are driven is `runtimes/`.
 
+import { closeInOrder } from './runtimes/close-in-order.ts';
 import { assembleAgent, type AssembledAgent } from './runtimes/assembled-agent.ts';
 import { createDirectAgent, type Agent } from './runtimes/direct-agent.ts';
 import { createFetchUrl } from './engine/tools/fetch-url.ts';
@@ -104,18 +105,6 @@ export function assembleFrom(config: AgentConfig, parts: AgentParts): AssembledA
     catalogue,
     close: () => closeInOrder([...sources, ...subagents.map(({ agent }) => agent), catalogue]),
   });
-}
-
-/** One after the other, all of them whatever fails (E-024). */
-async function closeInOrder(parts: readonly AsyncDisposable[]): Promise<void> {
-  const faults: unknown[] = [];
-  for (const part of parts)
-    try {
-      await part[Symbol.asyncDispose]();
-    } catch (fault) {
-      faults.push(fault);
-    }
-  if (faults.length > 0) throw new AggregateError(faults, 'Parts of the agent could not be closed.');
 }
 
 function existingFolder(path: string): string {

@@ -17,7 +17,8 @@ const mayImport: Record<string, readonly string[]> = {
   tasks: ['core', 'views', 'harnesses', 'stores', 'files'],
   auth: ['core', 'stores'],
   http: ['core', 'protocol', 'tasks', 'auth'],
-  cli: ['core', 'views', 'agent.ts', 'compose.ts', 'config.ts', 'version.ts'],
+  runtimes: ['core', 'engine', 'tasks', 'stores', 'harnesses', 'harnesses/native'],
+  cli: ['core', 'views', 'local-agent.ts', 'compose.ts', 'config.ts', 'version.ts'],
   testing: ['core', 'engine', 'stores'],
 };
 /** Files whose imports tie no implementation: the folders that many may import show only these to them. */

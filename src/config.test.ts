@@ -49,6 +49,7 @@ describe('C1: command line, then environment, then file, then default', () => {
       publicUrl: 'https://x.example/r',
       dataDir: '/data',
       apiKey: null,
+      logLevel: 'info',
     });
   });
 
@@ -87,7 +88,17 @@ describe('C2: a wrong source stops the start and says where', () => {
 
   test('an unknown key is refused by name, whatever it is called', () => {
     const known = load();
-    const groups = fc.constantFrom('', 'server', 'models', 'agent', 'harnesses', 'approvals', 'limits', 'retention', 'demo');
+    const groups = fc.constantFrom(
+      '',
+      'server',
+      'models',
+      'agent',
+      'harnesses',
+      'approvals',
+      'limits',
+      'retention',
+      'demo',
+    );
     fc.assert(
       fc.property(
         groups,

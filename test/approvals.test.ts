@@ -9,13 +9,14 @@ import {
   askedBy,
   eventually,
   listAsked,
+  readFor,
   say as tell,
   startAsked,
   startAsking,
   type AskingServer,
 } from './support/asking-server.ts';
 import { call, reply, say, text, type Replies } from './support/model.ts';
-import { connectTo, ended, finalOf, until, whole } from './support/uhp.ts';
+import { connectTo, ended, finalOf, until, whole, type Answer } from './support/uhp.ts';
 import { temporaryFolder } from './support/folders.ts';
 
 const write = (id: string, path: string) => call(id, 'write_file', { path, content: 'made' });
@@ -34,9 +35,9 @@ afterAll(() => place[Symbol.asyncDispose]());
 const fileOf = (session: string, name: string) => join(place.data, 'workspaces', session, name);
 /** What the model read of its calls in its last request for this text. */
 const readByModel = (input: string) =>
-  (place.model.asked(input).at(-1)?.body['messages'] as { role: string; content: string; tool_call_id?: string }[])
-    .filter(({ role }) => role === 'tool')
-    .map(({ content, tool_call_id }) => [tool_call_id, content]);
+  readFor(place, input).flatMap(({ role, content, tool_call_id }) =>
+    role === 'tool' ? [[tool_call_id, content]] : [],
+  );
 
 describe('UT-40, UR-03: while it waits', () => {
   test('the response is in progress, counts what is open, and its session is busy', async () => {
@@ -224,10 +225,10 @@ describe('UR-10, UR-34: who sees and who decides', () => {
     expect(all.length).toBeGreaterThan(5);
     expect(all.toSorted((a, b) => Number(b['requested_at']) - Number(a['requested_at']))).toEqual(all);
     const paged = [];
-    for (let cursor: unknown = ''; cursor !== null;) {
-      const { body } = await place.uhp.send('GET', `/v1/reins/approvals?status=all&limit=3&cursor=${String(cursor)}`);
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const { body }: Answer = await place.uhp.send('GET', `/v1/reins/approvals?status=all&limit=3&cursor=${cursor}`);
       paged.push(...(body['approvals'] as unknown[]));
-      cursor = body['next_cursor'];
+      cursor = body['next_cursor'] as string | null;
     }
     expect(paged).toEqual(all);
     expect(await listAsked(place.uhp, 'status=approved')).toEqual(

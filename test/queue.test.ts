@@ -18,6 +18,7 @@ interface Entry {
 
 const pathOf = ({ metadata }: Body) => `/v1/reins/sessions/${metadata.session_id}/queue`;
 const add = (uhp: Uhp, task: Body, body: object) => uhp.send('POST', pathOf(task), { body });
+const resume = (uhp: Uhp, task: Body) => uhp.send('POST', `${pathOf(task)}/resume`);
 const read = async (uhp: Uhp, task: Body) =>
   (await uhp.send('GET', pathOf(task))).body as unknown as { queue: readonly Entry[]; held: boolean };
 
@@ -139,35 +140,51 @@ describe('UR-21, UR-22, UR-32: in order, behind what runs', () => {
   });
 });
 
-describe('E-664, UR-24: after a failure or a cancel the queue is held', () => {
-  test.each([
-    ['a failure', 'fails', async () => {}],
-    ['a cancel', 'held', async (id: string) => void (await place.uhp.cancel(id))],
-  ])('%s', async (_, input, stop) => {
-    const before = await begin(place);
-    await add(place.uhp, before, { input, message_id: 'm-1' });
-    await add(place.uhp, before, { input: 'after that', message_id: 'm-2' });
-    // Held by the first cancel already: it is let go on to meet its own end.
-    await place.uhp.cancel(before.id);
-    expect(await read(place.uhp, before)).toMatchObject({
-      held: true,
-      queue: [{ status: 'held' }, { status: 'held' }],
-    });
-    const resumed = await place.uhp.send('POST', `${pathOf(before)}/resume`);
-    expect(resumed).toMatchObject({
-      status: 200,
-      body: { held: false, queue: [{ id: 'm-1', status: 'started' }, { id: 'm-2' }] },
-    });
-    const [first] = (resumed.body as unknown as { queue: Entry[] }).queue;
-    await stop(first?.response_id ?? '');
-    await ended(place.uhp, first?.response_id ?? '');
-    expect(await read(place.uhp, before)).toMatchObject({
+describe('E-664, UR-24: after a failure or a cancel the queue is held, until it is let go on', () => {
+  test('a failure', async () => {
+    await using held = await startAsking({ replies });
+    const task = await begin(held);
+    for (const [message_id, input] of [
+      ['m-1', 'fails'],
+      ['m-2', 'after that'],
+    ])
+      await add(held.uhp, task, { input, message_id });
+    held.gate.open();
+    await eventually(async () => (await read(held.uhp, task)).held || undefined);
+    expect(await read(held.uhp, task)).toMatchObject({
       held: true,
       queue: [{ id: 'm-2', status: 'held', position: 1 }],
     });
-    await place.uhp.send('POST', `${pathOf(before)}/resume`);
-    await eventually(async () => (await read(place.uhp, before)).queue.length === 0 || undefined);
-    expect(place.model.asked('after that').length).toBeGreaterThan(0);
+    const late = await add(held.uhp, task, { input: 'last', message_id: 'm-3' });
+    expect(late.body).toMatchObject({ status: 'held', position: 2 });
+    expect(await resume(held.uhp, task)).toMatchObject({
+      status: 200,
+      body: {
+        held: false,
+        queue: [
+          { id: 'm-2', status: 'started' },
+          { id: 'm-3', status: 'queued', position: 1 },
+        ],
+      },
+    });
+    await eventually(async () => (await read(held.uhp, task)).queue.length === 0 || undefined);
+    expect(held.model.asked('last')).toHaveLength(1);
+  });
+
+  test('a cancel', async () => {
+    await using held = await startAsking({ replies });
+    const task = await begin(held);
+    await add(held.uhp, task, { input: 'after that', message_id: 'm-1' });
+    await held.uhp.cancel(task.id);
+    expect(await read(held.uhp, task)).toMatchObject({ held: true, queue: [{ status: 'held', position: 1 }] });
+    held.gate.open();
+    const { body } = await resume(held.uhp, task);
+    const [entry] = (body as unknown as { queue: Entry[] }).queue;
+    expect(await ended(held.uhp, entry?.response_id ?? '')).toMatchObject({ status: 'completed' });
+    // Nothing waited: the session is free.
+    const next = await begin(held, 'held again');
+    await held.uhp.cancel(next.id);
+    expect((await add(held.uhp, next, { input: 'x' })).body).toMatchObject({ status: 'started' });
   });
 });
 

@@ -6,15 +6,17 @@ export interface RunShape {
   readonly count: number;
 }
 
-export interface RunParts {
+/** What all engines are made of, once for all their runs. */
+export interface EngineParts {
   readonly model: LanguageModelV4;
-  readonly shape: RunShape;
-  /** The handler of the one tool there is. */
+  /** The one tool there is. */
   readonly tool: { readonly name: string; readonly description: string; run(input: unknown): string };
 }
 
-/** Drives one run and reads all that it shows. Gives the length of the text that was shown. */
-export type Contender = (parts: RunParts) => Promise<number>;
+export interface Contender {
+  /** Drives one run and reads all that it shows. Gives the length of the text that was shown. */
+  run(shape: RunShape): Promise<number>;
+}
 
 export const toolSchema = {
   type: 'object',

@@ -5,37 +5,40 @@ import type { RunShape } from './contender.ts';
 /** What one run cost its process, all threads. */
 export interface Cost {
   readonly cpuMicros: number;
-  readonly wallMs: number;
-  /** CPU count at each call of the tool. */
+  /** The count of its CPU at each call of the tool. */
   readonly marks: readonly number[];
 }
 
 export interface Order {
   readonly shape: RunShape;
-  /** Folder for a CPU profile of this run. */
-  readonly profile?: string;
+  /** Runs that count; one that does not comes before them. */
+  readonly times: number;
+  /** Folder for a CPU profile of them. */
+  readonly profile?: string | undefined;
 }
 
 export interface MeasuredProcess extends Disposable {
-  run(shape: RunShape, profile?: string): Promise<Cost>;
+  readonly name: string;
+  run(order: Order): Promise<readonly Cost[]>;
 }
 
 export function startContender(name: string): MeasuredProcess {
-  const child = fork(new URL('contender-process.ts', import.meta.url), [name], { execArgv: ['--expose-gc'] });
+  const child = fork(new URL('contender-process.ts', import.meta.url), [name]);
   return {
-    async run(shape, profile) {
-      child.send({ shape, ...(profile === undefined ? {} : { profile }) } satisfies Order);
-      return costOf(child, name);
+    name,
+    run(order) {
+      child.send(order);
+      return costsOf(child, name);
     },
     [Symbol.dispose]: () => void child.kill(),
   };
 }
 
-async function costOf(child: ChildProcess, name: string): Promise<Cost> {
+async function costsOf(child: ChildProcess, name: string): Promise<readonly Cost[]> {
   const left = new AbortController();
   const { signal } = left;
   const gone = once(child, 'exit', { signal }).then(() => Promise.reject(new Error(`The process of ${name} ended.`)));
-  const answered = once(child, 'message', { signal }).then(([cost]) => cost as Cost);
+  const answered = once(child, 'message', { signal }).then(([costs]): readonly Cost[] => costs);
   try {
     return await Promise.race([answered, gone]);
   } finally {

@@ -1,20 +1,24 @@
 import { Agent, run, setTracingDisabled, tool as defineTool, Usage, type Model, type StreamEvent } from '@openai/agents';
-import { toolSchema, type Contender } from './contender.ts';
+import { toolSchema, type Contender, type EngineParts } from './contender.ts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
-export const openaiAgents: Contender = async ({ model, tool, shape }) => {
+export function createOpenaiAgents({ model, tool }: EngineParts): Contender {
   setTracingDisabled(true);
   const { name, description, run: execute } = tool;
   const counter = defineTool({ name, description, parameters: { ...toolSchema, required: ['n'] }, strict: true, execute });
   const agent = new Agent({ name: 'bench', model: adapt(model), tools: [counter] });
-  const stream = await run(agent, 'Go.', { stream: true, maxTurns: shape.count + 1 });
-  let shown = 0;
-  for await (const event of stream)
-    if (event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta')
-      shown += event.data.delta.length;
-  await stream.completed;
-  return shown;
-};
+  return {
+    async run({ count }) {
+      const stream = await run(agent, 'Go.', { stream: true, maxTurns: count + 1 });
+      let shown = 0;
+      for await (const event of stream)
+        if (event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta')
+          shown += event.data.delta.length;
+      await stream.completed;
+      return shown;
+    },
+  };
+}
 
 /** The shared model as that package wants one. */
 function adapt(model: LanguageModelV4): Model {

@@ -1,9 +1,9 @@
-import { agentLoop, type AgentTool, type StreamFn } from '@earendil-works/pi-agent-core';
+import { agentLoop, type AgentLoopConfig, type AgentTool, type StreamFn } from '@earendil-works/pi-agent-core';
 import { createAssistantMessageEventStream, type AssistantMessage, type Model } from '@earendil-works/pi-ai';
-import { toolSchema, type Contender } from './contender.ts';
+import { toolSchema, type Contender, type EngineParts } from './contender.ts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
-export const piAgent: Contender = async ({ model, tool }) => {
+export function createPiAgent({ model, tool }: EngineParts): Contender {
   const { name, description, run } = tool;
   const counter: AgentTool = {
     name,
@@ -12,22 +12,21 @@ export const piAgent: Contender = async ({ model, tool }) => {
     parameters: toolSchema,
     execute: async (_, input) => ({ content: [{ type: 'text', text: run(input) }], details: null }),
   };
-  const events = agentLoop(
-    [{ role: 'user', content: 'Go.', timestamp: Date.now() }],
-    { messages: [], tools: [counter] },
-    {
-      model: modelFacts,
-      convertToLlm: (messages) => messages,
+  const config: AgentLoopConfig = { model: modelFacts, convertToLlm };
+  const stream = adapt(model);
+  return {
+    async run() {
+      const asked = { role: 'user' as const, content: 'Go.', timestamp: Date.now() };
+      let shown = 0;
+      for await (const event of agentLoop([asked], { messages: [], tools: [counter] }, config, undefined, stream))
+        if (event.type === 'message_update' && event.assistantMessageEvent.type === 'text_delta')
+          shown += event.assistantMessageEvent.delta.length;
+      return shown;
     },
-    undefined,
-    adapt(model),
-  );
-  let shown = 0;
-  for await (const event of events)
-    if (event.type === 'message_update' && event.assistantMessageEvent.type === 'text_delta')
-      shown += event.assistantMessageEvent.delta.length;
-  return shown;
-};
+  };
+}
+
+const convertToLlm: AgentLoopConfig['convertToLlm'] = (messages) => messages;
 
 /** The shared model as that package wants one. */
 function adapt(model: LanguageModelV4): StreamFn {

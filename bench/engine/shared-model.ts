@@ -9,9 +9,16 @@ export const lastWords = 'Done.';
 export const toolName = 'count';
 const partsAtOnce = 50;
 
-export function createSharedModel({ kind, count }: RunShape): LanguageModelV4 {
+export interface SharedModel {
+  readonly model: LanguageModelV4;
+  /** The next run is of that shape. */
+  begin(shape: RunShape): void;
+}
+
+export function createSharedModel(): SharedModel {
+  let next: RunShape = { kind: 'deltas', count: 0 };
   let calls = 0;
-  return {
+  const model: LanguageModelV4 = {
     specificationVersion: 'v4',
     provider: 'bench',
     modelId: 'bench-1',
@@ -19,8 +26,14 @@ export function createSharedModel({ kind, count }: RunShape): LanguageModelV4 {
     doGenerate: () => Promise.reject(new Error('This model only streams.')),
     async doStream() {
       const call = calls++;
-      if (kind === 'steps' && call < count) return { stream: streamOf(toolCall(call)) };
-      return { stream: streamOf(text(kind === 'deltas' ? count : 1, kind === 'deltas' ? deltaText : lastWords)) };
+      if (next.kind === 'deltas') return { stream: streamOf(text(next.count, deltaText)) };
+      return { stream: streamOf(call < next.count ? toolCall(call) : text(1, lastWords)) };
+    },
+  };
+  return {
+    model,
+    begin(shape) {
+      [next, calls] = [shape, 0];
     },
   };
 }

@@ -390,6 +390,7 @@ export interface EventData {
     readonly durationMs: number;
     /** What a run that the call started has used: it is this run's, too (E-905). */
     readonly usage?: Usage | null;
+    readonly usageIncomplete?: boolean;
     readonly _raw: JsonValue;
   };
   'tool-result': {

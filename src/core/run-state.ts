@@ -535,7 +535,7 @@ function evolveCall(state: RunState, event: CallEvent): RunState {
     ...next,
     recentCalls: remember(state, event),
     usage: addUsage(state.usage, usage ?? null),
-    usageIncomplete: state.usageIncomplete || usage === null,
+    usageIncomplete: state.usageIncomplete || usage === null || event.data.usageIncomplete === true,
   };
 }
 

@@ -56,7 +56,7 @@ export interface ChainCall {
 type Effects<T> = AsyncGenerator<readonly EventDraft[], T>;
 
 export async function* callChain(call: ChainCall): Effects<ModelOutcome> {
-  const { health, policies, signal } = call;
+  const { health, policies } = call;
   const middleware = composeMiddleware(call.middleware ?? []);
   const primary = primaryOf(call);
   const failed: ModelFailure[] = [];
@@ -68,7 +68,6 @@ export async function* callChain(call: ChainCall): Effects<ModelOutcome> {
     if (opened === null) continue;
     if (!isSame(member.ref, from)) {
       yield [switchTo(call, { from, member, failure: failed.at(-1) })];
-      if (signal.aborted) return { type: 'stopped' };
       from = member.ref;
     }
     const outcome = yield* callMember(call, { member, opened, middleware });

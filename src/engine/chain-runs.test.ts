@@ -6,12 +6,11 @@ import { checkLog } from '../testing/check-log.ts';
 import { createEngineRig, type EngineRig } from '../testing/engine-rig.ts';
 import { createScriptedModel, type ScriptedModel } from '../testing/scripted-model.ts';
 import { defaultPolicies, type RetryPolicy } from './policies.ts';
-import { simpleText, type ReplyFault, type ScriptedReply } from '../testing/model-servers/reply-script.ts';
+import { simpleText, type ScriptedReply } from '../testing/model-servers/reply-script.ts';
 import type { Middleware } from './middleware.ts';
 
 interface ChainRun {
   readonly rig: EngineRig;
-  readonly others: readonly ScriptedModel[];
 }
 
 /** The requested model is `scripted-1`; the others follow it as `two`, `three`. */
@@ -40,11 +39,11 @@ function startRun(
       },
     },
   });
-  return { rig, others: [...models.values()] };
+  return { rig };
 }
 
 const refused = (status: number, more: object = {}): ScriptedReply => ({
-  fault: { kind: 'status', status, ...more } as ReplyFault,
+  fault: { kind: 'status', status, ...more },
 });
 const typesOf = ({ rig }: ChainRun) => rig.log.map(({ type }) => type);
 const resets = ({ rig }: ChainRun) => rig.log.flatMap((event) => (event.type === 'attempt-reset' ? [event.data] : []));

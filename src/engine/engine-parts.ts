@@ -31,7 +31,7 @@ export interface EngineParts {
   readonly health: ModelHealth;
   readonly middleware?: readonly Middleware[];
   readonly fallbacks?: readonly Fallback[];
-  openModel(ref: ModelRef): Promise<OpenedModel>;
+  readonly openModel: (ref: ModelRef) => Promise<OpenedModel>;
   /** Takes secrets out of a text that others will read (E-071). */
   readonly redact?: (text: string) => string;
 }

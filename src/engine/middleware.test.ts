@@ -234,6 +234,9 @@ describe('E-900: a stream transform', () => {
       thinking: 'a key',
       calls: [{ arguments: '"key"' }],
     });
+    // The rest of a block comes at its end, before what follows it.
+    const blocks = result.drafts.map(({ block = -1 }) => block);
+    expect(blocks).toEqual(blocks.toSorted((a, b) => a - b));
     expect(result.drafts.filter(({ type }) => type === 'text-delta').length).toBeGreaterThan(2);
     expectDeltasOfReply(result);
   });

@@ -84,8 +84,8 @@ function replyBudget(
   const first = configured ?? (most === null ? null : mostByDefault);
   const raised = first === null ? null : first * 2 ** state.recoveries.truncations;
   const window = opened.contextTokens ?? null;
-  const used = estimateTokens(contextView(state, o.context.options.history)) + o.toolTokens + roomForEnvelope;
-  const room = window === null ? null : Math.max(1024, window - used);
+  const used = () => estimateTokens(contextView(state, o.context.options.history)) + o.toolTokens + roomForEnvelope;
+  const room = window === null ? null : Math.max(1024, window - used());
   const left = outputTokensLeft(state);
   return minOf(minOf(raised, most), minOf(room !== null && raised === null ? null : room, left));
 }
@@ -95,11 +95,18 @@ function minOf(a: number | null, b: number | null): number | null {
   return Math.min(a, b);
 }
 
+const knownTokens = new WeakMap<readonly Tool[], number>();
+
+/** Reckoned once for a list of tools: it stays the same from step to step. */
 function tokensOf(tools: readonly Tool[]): number {
+  const known = knownTokens.get(tools);
+  if (known !== undefined) return known;
   let units = 0;
   for (const { name, description, inputSchema } of tools)
     units += name.length + description.length + JSON.stringify(inputSchema).length;
-  return Math.ceil(units / 4);
+  const tokens = Math.ceil(units / 4);
+  knownTokens.set(tools, tokens);
+  return tokens;
 }
 
 async function* shorten(

@@ -141,7 +141,8 @@ async function isApproved(decide: () => boolean | Promise<boolean>, signal: Abor
   const over = new AbortController();
   try {
     const stopped = aborted(signal, over.signal).then(() => false);
-    return (await Promise.race([Promise.resolve().then(decide), stopped])) === true;
+    const said: unknown = await Promise.race([Promise.resolve().then(decide), stopped]);
+    return said === true;
   } catch {
     return false;
   } finally {
@@ -196,7 +197,13 @@ function afterDispatch(state: RunState, { entry, prepared, asked }: AskedCall, o
       const { content, isError } = said.output ?? { content: '', isError: false };
       return answered(entry, { outcome: isError ? 'error' : 'ok', content, isError });
     }
-    default:
+    case 'abort':
+    case 'approve':
+    case 'deny':
+    case 'answer':
+    case 'decline':
+    case 'expired':
+    case 'cancelled':
       return answered(entry, { outcome: 'unknown', content: `${unknownOutcome} It was given up.`, isError: true });
   }
 }

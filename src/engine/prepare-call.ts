@@ -33,16 +33,7 @@ export type ChangeCall = (call: {
   | { readonly name: string; readonly arguments: string }
   | Promise<{ readonly name: string; readonly arguments: string }>;
 
-/** Loads the schema compiler on first use: most of a server's start needs none. */
-export async function createToolbox(tools: readonly Tool[], changes: readonly ChangeCall[] = []): Promise<Toolbox> {
-  const { Ajv } = await import('ajv');
-  const ajv = new Ajv({ strict: false, useDefaults: true, logger: false });
-  const validators = new Map<string, ValidateFunction>();
-  const validatorOf = (tool: Tool) => {
-    const known = validators.get(tool.name) ?? ajv.compile(tool.inputSchema);
-    validators.set(tool.name, known);
-    return known;
-  };
+export function createToolbox(tools: readonly Tool[], changes: readonly ChangeCall[] = []): Toolbox {
   return {
     tools,
     async prepare(asked) {
@@ -53,7 +44,7 @@ export async function createToolbox(tools: readonly Tool[], changes: readonly Ch
       if (input === null) return refuse(`The arguments of '${head(call.name, 80)}' are not one JSON object.`);
       const tool = resolveTool(tools, call.name);
       if (tool === undefined) return refuse(unknownTool(tools, call.name));
-      const validate = compiled(() => validatorOf(tool));
+      const validate = await validatorOf(tool.inputSchema);
       if (validate === null) return refuse(`The schema of '${tool.name}' is broken; this tool cannot be used.`);
       if (!validate(input)) return refuse(`Invalid arguments for '${tool.name}': ${firstError(validate)}.`);
       return { verdict: 'run', call, tool, input, argsDigest: digestOf(tool.name, input) };
@@ -65,7 +56,23 @@ function digestOf(name: string, input: JsonObject): string {
   return createHash('sha256').update(canonicalJson({ name, input })).digest('hex');
 }
 
-/** Null: the schema is none. It may come from an MCP server, and costs that tool, not the run. */
+const validators = new WeakMap<JsonObject, ValidateFunction | null>();
+
+/**
+ * Null: the schema is none; it may come from an MCP server, and costs that tool, not the run. Each has a compiler of its
+ * own, so that none knows the names of another's parts; without the schema of schemas, which takes 10 ms to compile, and
+ * loaded on first use: most of a server's start needs none.
+ */
+async function validatorOf(schema: JsonObject): Promise<ValidateFunction | null> {
+  const known = validators.get(schema);
+  if (known !== undefined) return known;
+  const { Ajv } = await import('ajv');
+  const ajv = new Ajv({ strict: false, useDefaults: true, logger: false, meta: false, validateSchema: false });
+  const made = compiled(() => ajv.compile(schema));
+  validators.set(schema, made);
+  return made;
+}
+
 function compiled(compile: () => ValidateFunction): ValidateFunction | null {
   try {
     return compile();

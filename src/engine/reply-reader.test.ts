@@ -47,7 +47,7 @@ test('E-106, E-945, B002: any split of any text gives the same deltas joined, an
       expect(reply.text).toBe(whole.toWellFormed());
       expect(joined(events).get(0) ?? '').toBe(reply.text);
     }),
-    { numRuns: 500 },
+    { numRuns: 2000 },
   );
 });
 

@@ -173,6 +173,7 @@ function isBroken({ unified }: LanguageModelV4FinishReason): boolean {
 }
 
 function stopReasonOf({ unified, raw }: LanguageModelV4FinishReason): StopReason {
+  if (raw === 'pause_turn') return 'pause-turn';
   switch (unified) {
     case 'stop':
       return raw === 'stop_sequence' ? 'stop-sequence' : 'end-turn';
@@ -185,7 +186,7 @@ function stopReasonOf({ unified, raw }: LanguageModelV4FinishReason): StopReason
     case 'error':
     case 'interrupted':
     case 'other':
-      return raw === 'pause_turn' ? 'pause-turn' : 'other';
+      return 'other';
   }
 }
 

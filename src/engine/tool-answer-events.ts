@@ -19,9 +19,9 @@ export interface AnswerOptions {
   readonly content: ContentStore;
   readonly nowMs: number;
   /** Takes secrets out of what a failing tool said (E-534). */
-  redact(text: string): string;
-  onRepetition(note: string): void;
-  onUnstopped(what: readonly string[]): void;
+  readonly redact: (text: string) => string;
+  readonly onRepetition: (note: string) => void;
+  readonly onUnstopped: (what: readonly string[]) => void;
 }
 
 /**
@@ -53,6 +53,7 @@ export async function* answerFinished(
       toolAttempt,
       durationMs,
       ...(output.usage === undefined ? {} : { usage: output.usage }),
+      ...(output.usageIncomplete === true ? { usageIncomplete: true } : {}),
       _raw: rawAnswer(answer),
     },
     ...position,

@@ -34,6 +34,8 @@ export interface ToolOutput {
   readonly unstopped?: readonly string[];
   /** What a run that the call started has used; null: it is not known. Absent: it started none. */
   readonly usage?: Usage | null;
+  /** Whether there is more that nobody knows. Absent: no. */
+  readonly usageIncomplete?: boolean;
   /** The call has not ended: a run that it started waits for these. It is run again once they are decided (E-612). */
   readonly waitsFor?: readonly PendingTool[];
 }

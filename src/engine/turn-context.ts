@@ -49,7 +49,7 @@ export async function prepareTurn(
   const tools = turnTools(parts, options, current);
   const disabled = new Set(options.state.config?.disabledTools);
   const changes = (parts.middleware ?? []).flatMap(({ beforeTool }) => beforeTool ?? []);
-  const fixed = await createToolbox(tools, changes);
+  const fixed = createToolbox(tools, changes);
   let box: { readonly listings: readonly ToolListing[]; readonly toolbox: TurnToolbox } | null = null;
   return {
     parts,
@@ -68,7 +68,7 @@ export async function prepareTurn(
       const more = listings.flatMap((listing) => listing.tools).filter(({ name }) => !known.has(name));
       const degraded = listings.flatMap((listing) => listing.degraded);
       const guidance = listings.flatMap((listing) => listing.guidance ?? []).join('\n\n');
-      box = { listings, toolbox: { ...(await createToolbox([...tools, ...more], changes)), degraded, guidance } };
+      box = { listings, toolbox: { ...createToolbox([...tools, ...more], changes), degraded, guidance } };
       return box.toolbox;
     },
   };

@@ -43,12 +43,16 @@ export function openUpstream(call: UpstreamCall): Upstream {
   call.signal.addEventListener('abort', stop);
   if (call.signal.aborted) stop();
   const box = createMailbox<Arrival>(mailboxCapacity);
-  const pumped = pump(call, attempt, box);
+  let ended = false;
+  const pumped = pump(call, attempt, box).finally(() => {
+    ended = true;
+  });
   return {
     take: () => box.take(),
     async [Symbol.asyncDispose]() {
       call.signal.removeEventListener('abort', stop);
-      attempt.abort(new Error('The attempt is over.'));
+      // Nearly every call has ended by itself, and an error with its stack costs as much as fifty deltas.
+      if (!ended) attempt.abort(new Error('The attempt is over.'));
       box.close();
       await pumped;
     },
@@ -145,7 +149,6 @@ function cancellable<T>(
     read: () => reader.read(),
     [Symbol.dispose]() {
       signal.removeEventListener('abort', cancel);
-      cancel();
     },
   };
 }

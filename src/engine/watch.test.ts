@@ -69,13 +69,17 @@ test('E-304: the whole-call limit ends a call that never falls silent', async ()
   expect(clock.pending).toBe(0);
 });
 
-test('E-305: while nobody reads upstream its silence means nothing; afterwards it counts from then', async () => {
-  const { watch, expired, clock } = watching({ limits: { firstEventMs: null, idleMs: 100_000, callMs: 10_000_000 } });
-  watch.touch();
-  watch.pause();
-  await clock.advance(500_000);
-  expect(expired).toEqual([]);
-  watch.resume();
-  await clock.advance(100_000);
-  expect(expired).toEqual([{ error: 'IncompleteStreamError', afterMs: 600_000 }]);
-});
+test.each([true, false])(
+  'E-305: while nobody reads upstream its silence means nothing; afterwards it counts from then (keep-alives are progress: %s)',
+  async (keepAliveIsProgress) => {
+    const limits = { firstEventMs: null, idleMs: 100_000, callMs: 10_000_000 };
+    const { watch, expired, clock } = watching({ limits, keepAliveIsProgress });
+    watch.touch();
+    watch.pause();
+    await clock.advance(500_000);
+    expect(expired).toEqual([]);
+    watch.resume();
+    await clock.advance(100_000);
+    expect(expired).toEqual([{ error: 'IncompleteStreamError', afterMs: 600_000 }]);
+  },
+);

@@ -112,7 +112,7 @@ async function readEntries(sinceTicks: number): Promise<readonly Entry[]> {
   return entries;
 }
 
-function readEntry(pid: number): Entry | null {
+export function readEntry(pid: number): Entry | null {
   const text = readProc(pid, 'stat');
   if (text === null) return null;
   // The name stands in brackets and may hold brackets and spaces itself.

@@ -20,8 +20,6 @@ const toolRetry = z.strictObject({
   retryErrorResults: z.boolean().default(false),
 });
 
-const { retry, progress, tools, compaction } = defaultPolicies;
-
 const schema = z.strictObject({
   /** What the agent is called: in logs, traces, and where it is somebody's sub-agent. */
   name: z
@@ -78,45 +76,45 @@ const schema = z.strictObject({
     .prefault({}),
   retry: z
     .strictObject({
-      attempts: some.default(retry.attempts),
-      backoffSeconds: seconds.default(retry.backoffSeconds),
-      maxBackoffSeconds: seconds.default(retry.maxBackoffSeconds),
-      jitter: z.number().min(0).max(10).default(retry.jitter),
-      maxRetryAfterSeconds: seconds.default(retry.maxRetryAfterSeconds),
-      onLongRetryAfter: z.enum(['fail-over', 'fail']).default(retry.onLongRetryAfter),
-      callTimeoutSeconds: positive.nullable().default(retry.callTimeoutSeconds),
-      streamFirstEventTimeoutSeconds: positive.nullable().default(retry.streamFirstEventTimeoutSeconds),
-      streamIdleTimeoutSeconds: positive.nullable().default(retry.streamIdleTimeoutSeconds),
-      switchAfter: some.default(retry.switchAfter),
-      cooldownSeconds: seconds.default(retry.cooldownSeconds),
-      stayBelowSeconds: seconds.default(retry.stayBelowSeconds),
-      fallbackMode: z.enum(['switch', 'fail']).default(retry.fallbackMode),
-      quotaProbeSeconds: seconds.default(retry.quotaProbeSeconds),
+      attempts: some.default(defaultPolicies.retry.attempts),
+      backoffSeconds: seconds.default(defaultPolicies.retry.backoffSeconds),
+      maxBackoffSeconds: seconds.default(defaultPolicies.retry.maxBackoffSeconds),
+      jitter: z.number().min(0).max(10).default(defaultPolicies.retry.jitter),
+      maxRetryAfterSeconds: seconds.default(defaultPolicies.retry.maxRetryAfterSeconds),
+      onLongRetryAfter: z.enum(['fail-over', 'fail']).default(defaultPolicies.retry.onLongRetryAfter),
+      callTimeoutSeconds: positive.nullable().default(defaultPolicies.retry.callTimeoutSeconds),
+      streamFirstEventTimeoutSeconds: positive.nullable().default(defaultPolicies.retry.streamFirstEventTimeoutSeconds),
+      streamIdleTimeoutSeconds: positive.nullable().default(defaultPolicies.retry.streamIdleTimeoutSeconds),
+      switchAfter: some.default(defaultPolicies.retry.switchAfter),
+      cooldownSeconds: seconds.default(defaultPolicies.retry.cooldownSeconds),
+      stayBelowSeconds: seconds.default(defaultPolicies.retry.stayBelowSeconds),
+      fallbackMode: z.enum(['switch', 'fail']).default(defaultPolicies.retry.fallbackMode),
+      quotaProbeSeconds: seconds.default(defaultPolicies.retry.quotaProbeSeconds),
     })
     .prefault({}),
   progress: z
     .strictObject({
-      firstAfterSeconds: positive.nullable().default(progress.firstAfterSeconds),
-      repeatEverySeconds: positive.default(progress.repeatEverySeconds),
-      tools: z.boolean().default(progress.tools),
+      firstAfterSeconds: positive.nullable().default(defaultPolicies.progress.firstAfterSeconds),
+      repeatEverySeconds: positive.default(defaultPolicies.progress.repeatEverySeconds),
+      tools: z.boolean().default(defaultPolicies.progress.tools),
     })
     .prefault({}),
   tools: z
     .strictObject({
-      defaultTimeoutSeconds: positive.default(tools.defaultTimeoutSeconds),
-      maxConcurrent: some.default(tools.maxConcurrent),
-      abandonAfterSeconds: seconds.default(tools.abandonAfterSeconds),
-      defaultPermission: level.default(tools.defaultPermission),
+      defaultTimeoutSeconds: positive.default(defaultPolicies.tools.defaultTimeoutSeconds),
+      maxConcurrent: some.default(defaultPolicies.tools.maxConcurrent),
+      abandonAfterSeconds: seconds.default(defaultPolicies.tools.abandonAfterSeconds),
+      defaultPermission: level.default(defaultPolicies.tools.defaultPermission),
       retry: toolRetry.nullable().default(null),
     })
     .prefault({}),
   compaction: z
     .strictObject({
-      enabled: z.boolean().default(compaction.enabled),
-      pruneKeepsTokens: count.default(compaction.pruneKeepsTokens),
-      pruneFreesTokens: count.default(compaction.pruneFreesTokens),
-      summaryTokens: some.default(compaction.summaryTokens),
-      maxSummaries: count.default(compaction.maxSummaries),
+      enabled: z.boolean().default(defaultPolicies.compaction.enabled),
+      pruneKeepsTokens: count.default(defaultPolicies.compaction.pruneKeepsTokens),
+      pruneFreesTokens: count.default(defaultPolicies.compaction.pruneFreesTokens),
+      summaryTokens: some.default(defaultPolicies.compaction.summaryTokens),
+      maxSummaries: count.default(defaultPolicies.compaction.maxSummaries),
     })
     .prefault({}),
   promptCache: z

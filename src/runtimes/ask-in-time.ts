@@ -3,7 +3,7 @@ import type { PendingTool } from '../core/run-event.ts';
 
 /** What a callback says; no where it fails, or where the run is stopped while it thinks. */
 export async function askInTime(
-  ask: (pending: PendingTool) => boolean | Promise<boolean>,
+  ask: (pending: PendingTool) => unknown,
   pending: PendingTool,
   { stop: { signal }, runId, agent }: DirectRun,
 ): Promise<boolean> {

@@ -1,12 +1,12 @@
 import { askInTime } from './ask-in-time.ts';
 import { createRunStream, type RunStream } from './run-stream.ts';
-import { DirectRuns } from './direct-runs.ts';
+import { DirectRuns, notParked } from './direct-runs.ts';
 import { isOpen } from '../core/run-state.ts';
 import { isParked, newRun, newSession, type DirectRun, type DirectSession } from './direct-run.ts';
 import { RuntimeStateError, SessionBusyError } from '../core/errors.ts';
 import { sessionIdOf } from './session-id.ts';
 import { sessionIds } from '../core/ids.ts';
-import { withChildren } from './with-children.ts';
+import { withChildren, type FollowChild } from './with-children.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Limits, PendingTool } from '../core/run-event.ts';
@@ -14,7 +14,7 @@ import type { PendingEntry } from '../core/run-state.ts';
 import type { People } from '../engine/prepare-batch.ts';
 import type { RunInput } from './run-input.ts';
 import type { RunResult } from '../core/run-result.ts';
-import type { SessionId } from '../core/ids.ts';
+import type { RunId, SessionId } from '../core/ids.ts';
 import type { TextOptions, TextStream } from './text-stream.ts';
 
 export interface ResumeOptions {
@@ -26,7 +26,7 @@ export interface ResumeOptions {
    * Decides on calls that need an approval; anything but `true` is a denial, a failure too (E-522). On `resume` it is also
    * asked whether a call with an unknown outcome may be run again, and open questions are declined.
    */
-  onApproval?(pending: PendingTool): boolean | Promise<boolean>;
+  readonly onApproval?: (pending: PendingTool) => boolean | Promise<boolean>;
 }
 
 export interface RunOptions extends ResumeOptions {
@@ -86,6 +86,7 @@ export function createDirectAgent(agent: AssembledAgent): Agent {
 
   function streamOf(run: DirectRun, { children = false }: ResumeOptions, start: () => Promise<void>): RunStream {
     let after = 0;
+    let below: ReadonlyMap<RunId, number> = new Map();
     const follow = (signal: AbortSignal) => run.log.follow({ after, signal });
     return createRunStream({
       runId: run.runId,
@@ -94,9 +95,10 @@ export function createDirectAgent(agent: AssembledAgent): Agent {
       clock: agent.engine.clock,
       start() {
         after = run.log.length;
+        below = new Map(run.family.runs.map(({ runId, log }) => [runId, log.length]));
         return start();
       },
-      follow: (signal) => (children ? withChildren(follow(signal), followChild(run)) : follow(signal)),
+      follow: (signal) => (children ? withChildren(follow(signal), followChild(run, below)) : follow(signal)),
       cancel: () => runs.cancel(run),
     });
   }
@@ -120,10 +122,8 @@ export function createDirectAgent(agent: AssembledAgent): Agent {
     streamText: (input, options = {}) => runStream(input, options).text(options),
     resume(runId, options = {}) {
       const run = runs.find(runId);
-      const refuse = () => new RuntimeStateError('No run of that id is parked here.');
-      if (run === undefined || !isParked(run.state)) throw refuse();
+      if (run === undefined || !isParked(run.state)) throw notParked();
       return streamOf(run, options, async () => {
-        if (!isParked(run.state) || runs.isWorking(run)) throw refuse();
         const decide = () => decidePending(runs, run, options);
         await runs.resume(run, { ...options, cause: 'resume', decide, people: peopleOf(run, options) });
       });
@@ -137,11 +137,11 @@ export function createDirectAgent(agent: AssembledAgent): Agent {
   };
 }
 
-/** The runs below this one; a reader may come before they begin. */
-function followChild({ family }: DirectRun): Parameters<typeof withChildren>[1] {
-  return (runId, after, signal) => {
-    const waits = signal === undefined ? {} : { signal, patient: true };
-    return family.logOf(runId).follow({ after, ...waits });
+/** The runs below this one, each behind a place; a reader may come before they begin. */
+function followChild({ family }: DirectRun, below: ReadonlyMap<RunId, number>): FollowChild {
+  return (runId, read, signal) => {
+    const after = Math.max(read, below.get(runId) ?? 0);
+    return family.logOf(runId).follow({ after, ...(signal === undefined ? {} : { signal, patient: true }) });
   };
 }
 

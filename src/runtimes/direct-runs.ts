@@ -47,6 +47,7 @@ export interface WorkOptions {
 export class DirectRuns {
   readonly #content = createMemoryContent();
   readonly #working = new Map<RunId, Promise<void>>();
+  readonly #resuming = new Set<DirectRun>();
   /** Callers' runs at work or parked; those of sub-agents are with them. */
   readonly #runs = new Map<string, DirectRun>();
 
@@ -58,23 +59,26 @@ export class DirectRuns {
     return this.#runs.size;
   }
 
-  isWorking({ runId }: DirectRun): boolean {
-    return this.#working.has(runId);
-  }
-
   /** Resolves when the run has begun. @throws ConfigurationError  The model cannot be served, or a limit cannot be. */
   async start(run: DirectRun, input: RunInput, options: StartOptions & WorkOptions): Promise<void> {
     await this.#work(run, this.#begin(run, input, options), options);
   }
 
-  /** The next leg of a parked run, behind what `decide` says of what it waits for. Resolves when it has begun. */
+  /**
+   * The next leg of a parked run, behind what `decide` says of what it waits for. Resolves when it has begun.
+   * @throws RuntimeStateError  It is not parked, or another one resumes it.
+   */
   async resume(
     run: DirectRun,
     options: WorkOptions & { readonly cause: 'resume' | 'decision'; decide(): Promise<void> },
   ): Promise<void> {
+    if (!isParked(run.state) || this.#resuming.has(run)) throw notParked();
+    this.#resuming.add(run);
     run.stop = new AbortController();
+    const quiet = this.#working.get(run.runId);
     const begin = async () => {
-      await options.decide();
+      await quiet;
+      await options.decide().finally(() => this.#resuming.delete(run));
       this.#startLeg(run, options.cause);
     };
     await this.#work(run, begin(), options);
@@ -134,6 +138,8 @@ export class DirectRuns {
     if (drafts.every(({ type }) => isLive(type))) return undefined;
     const facts = events.filter(({ type }) => !isLive(type));
     for (const event of facts) run.state = evolve(run.state, event);
+    // Before any reader learns that the run is over: the next one may be started on the word of it.
+    if (run.state.result !== null) this.#leave(run);
     return facts;
   }
 
@@ -146,14 +152,13 @@ export class DirectRuns {
     if (signal?.aborted === true) onAbort();
     const driven = begun.then(
       () => this.#drive(run, people),
-      () => {}, // Refused: its caller is told.
+      () => this.#leave(run), // Refused: its caller is told.
     );
     const done = driven
       .catch((cause: unknown) => agent.engine.logger.error('A run could not be driven.', { runId }, cause))
       .finally(() => {
         signal?.removeEventListener('abort', onAbort);
-        this.#working.delete(runId);
-        this.#leave(run);
+        if (this.#working.get(runId) === done) this.#working.delete(runId);
       });
     this.#working.set(runId, done);
     return begun;
@@ -193,7 +198,12 @@ export class DirectRuns {
         ...work,
         cause: 'decision',
         decide: async () => {
-          for (const { executionKey, decided } of decisions) this.decide(run, executionKey, decided);
+          // The words alone: the ids in them are those of the parent's entry.
+          for (const { executionKey, decided } of decisions) {
+            const { by, decision, note, output } = decided;
+            const said = { ...(note === undefined ? {} : { note }), ...(output === undefined ? {} : { output }) };
+            this.decide(run, executionKey, { by, decision, ...said });
+          }
         },
       });
     await this.#working.get(runId);
@@ -204,7 +214,6 @@ export class DirectRuns {
   #closeParked(run: DirectRun): void {
     this.#startLeg(run, 'resume');
     this.#take(run, closeRun(run.state, { status: 'cancelled' }, run.agent.engine.clock.now()));
-    this.#leave(run);
   }
 
   /** The session is free, and has the conversation that the run leaves (I2). One that was refused leaves nothing. */
@@ -217,6 +226,10 @@ export class DirectRuns {
     session.todos = state.todos ?? session.todos;
     if (state.parent === null) for (const run of family.runs) if (isParked(run.state)) this.#closeParked(run);
   }
+}
+
+export function notParked(): RuntimeStateError {
+  return new RuntimeStateError('No run of that id is parked here.');
 }
 
 /** A callback is told who asks. */

@@ -6,6 +6,7 @@
 // S3. `result()` is one promise, resolves for failed runs too, and also when nobody iterates (E-022).
 
 import { leavable } from './leavable.ts';
+import { oneByOne } from './one-by-one.ts';
 import { RunResult } from '../core/run-result.ts';
 import { StorageError } from '../core/errors.ts';
 import { textOf, type TextOptions, type TextStream } from './text-stream.ts';
@@ -78,12 +79,12 @@ export function createRunStream(source: StreamSource): RunStream {
     await (source.clock === undefined ? cancelled : within(quietWithinMs, cancelled, source.clock));
   };
 
-  async function* read(signal: AbortSignal): AsyncGenerator<RunEvent> {
+  async function* read(signal: AbortSignal): AsyncGenerator<readonly RunEvent[]> {
     const ended = result();
     await begin();
     for await (const batch of source.follow(signal)) {
       over ||= resultIn(batch) !== null;
-      yield* batch;
+      yield batch;
     }
     if (!signal.aborted) await ended;
   }
@@ -103,10 +104,11 @@ export function createRunStream(source: StreamSource): RunStream {
       const owns = source.owns && !taken;
       taken = true;
       const left = new AbortController();
-      return leavable(read(left.signal), async () => {
+      const batches = leavable(read(left.signal), async () => {
         left.abort();
         if (owns) await leave();
       });
+      return oneByOne(batches);
     },
     async [Symbol.asyncDispose]() {
       if (source.owns) await leave();

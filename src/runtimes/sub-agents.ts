@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { approvalIds, runIds, type RunId } from '../core/ids.ts';
 import { hashText } from '../core/text.ts';
 import { isJsonObject } from '../core/json.ts';
-import { RunResult } from '../core/run-result.ts';
+import type { RunResult } from '../core/run-result.ts';
 import type { ApprovalDecided, ParentRun, PendingTool, RunPermissions } from '../core/run-event.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
 import type { PendingEntry, RunState } from '../core/run-state.ts';
@@ -45,7 +45,7 @@ export function delegateTool(name: string): string {
 
 export function createDelegateTools(
   subagents: readonly SubAgent[],
-  { current, runChild }: { current(): RunState; readonly runChild: RunChild },
+  { current, runChild }: { readonly current: () => RunState; readonly runChild: RunChild },
 ): readonly Tool[] {
   if ((current().parent?.depth ?? 0) >= deepest) return [];
   return subagents.map((child) => ({
@@ -65,7 +65,7 @@ export function createDelegateTools(
     async run(input, context) {
       const state = current();
       const runId = childRunIdOf(context.executionKey);
-      const task = isJsonObject(input) ? String(input['task']) : '';
+      const task = isJsonObject(input) && typeof input['task'] === 'string' ? input['task'] : '';
       const { executionKey } = context;
       const parent: ParentRun = { runId: state.runId, executionKey, depth: (state.parent?.depth ?? 0) + 1 };
       const [{ permissions: own }, above] = [child.agent.runConfig(''), state.config?.permissions];
@@ -87,8 +87,8 @@ function decisionsOf({ executionKey, agentPath, decided }: PendingEntry): ChildR
 
 function toOutput(result: RunResult, o: { readonly child: SubAgent; readonly state: RunState }): ToolOutput {
   if (result.needsInput) return { content: '', waitsFor: result.pending.map((pending) => inParent(pending, o)) };
-  const { usage, output, unstopped } = result;
-  const shared = { usage, unstopped };
+  const { usage, usageIncomplete, output, unstopped } = result;
+  const shared = { usage, usageIncomplete, unstopped };
   if (result.ok) return { ...shared, content: output };
   const why = result.error?.message ?? `it ended with '${result.stopReason ?? result.status}'`;
   const text = output === '' ? (result.partialOutput ?? '') : output;

@@ -14,7 +14,7 @@ export interface TextReset {
 
 export interface TextOptions {
   /** A model call is tried again: what it showed is void. Without it the answer starts over in the stream. */
-  onReset?(reset: TextReset): void;
+  readonly onReset?: (reset: TextReset) => void;
 }
 
 export interface TextStream extends AsyncIterable<string>, AsyncDisposable {}

@@ -71,6 +71,7 @@ export interface ApprovalRecord {
 
 export interface ApprovalFilter {
   readonly principal: string;
+  /** Absent: of all runs that work for nobody else; these ask again for what theirs ask (E-612). */
   readonly runId?: RunId;
   readonly sessionId?: SessionId;
   readonly kind?: PendingTool['kind'];
@@ -150,6 +151,19 @@ export interface HarnessRecord {
   readonly planning: boolean | null;
   readonly createdAtMs: number;
   readonly deleted: boolean;
+}
+
+/** A process that has runs, or may come to have some (E-826). */
+export interface OwnerRecord {
+  /** The name under which it owns runs; never used again. */
+  readonly owner: string;
+  /** Where its pid means something: no two processes there have one at the same time. */
+  readonly place: string;
+  readonly pid: number;
+  /** Tells it from a later process of the same pid; null where the system does not tell. */
+  readonly startTicks: number | null;
+  /** When it last said that it lives. */
+  readonly seenAtMs: number;
 }
 
 export interface KeyRecord {
@@ -269,15 +283,25 @@ export interface Store extends AsyncDisposable {
   requestPause(runId: RunId): Promise<RunRecord | null>;
   /**
    * Makes `owner` the owner under a new generation, the phase `active` and a pause undone; null when the run is final or
-   * unknown, or not in the phase `from` (absent: any).
+   * unknown, or not as `from` says (absent: however it is): so of many who have seen the same one takes it (E-825).
    */
-  takeOver(runId: RunId, owner: string, from?: RunPhase): Promise<RunRecord | null>;
+  takeOver(
+    runId: RunId,
+    owner: string,
+    from?: { readonly phase?: RunPhase; readonly owner?: string | null },
+  ): Promise<RunRecord | null>;
   /** The owner lets go of a run that it leaves unended, for whoever comes next. Does nothing for another's run. */
   release(runId: RunId, owner: string): Promise<void>;
   /** Hides the response from reads and frees its stored body; a running task goes on (UD-08). */
   deleteResponse(runId: RunId): Promise<void>;
   /** Number of takeovers since `sinceMs`, this one included. Committed before anything that can throw (E-832). */
   countTakeover(runId: RunId, at: { readonly nowMs: number; readonly sinceMs: number }): Promise<number>;
+
+  /** Says that a process is there, or is there still. */
+  putOwner(record: OwnerRecord): Promise<void>;
+  owners(): Promise<readonly OwnerRecord[]>;
+  /** Does nothing where it has said since that it lives. */
+  removeOwner(seen: Pick<OwnerRecord, 'owner' | 'seenAtMs'>): Promise<void>;
 
   approval(approvalId: ApprovalId): Promise<ApprovalRecord | null>;
   approvals(filter: ApprovalFilter): Promise<readonly ApprovalRecord[]>;

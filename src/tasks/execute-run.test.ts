@@ -211,9 +211,9 @@ describe('X3: a harness that hangs holds up nobody for long', () => {
   });
 
   test('A4: what only a host may write, and a result that ends nothing, end the run as a breach', async () => {
-    const parked = { type: 'run-result', step: 1, attempt: 0, data: { status: 'paused' } } as unknown as EventDraft;
+    const running = { type: 'run-result', step: 1, attempt: 0, data: { status: 'running' } } as unknown as EventDraft;
     const started = { type: 'run-started', step: 0, attempt: 0, data: {} } as unknown as EventDraft;
-    for (const draft of [parked, started]) {
+    for (const draft of [running, started]) {
       const services = await rig(async function* () {
         yield opening;
         yield [draft];

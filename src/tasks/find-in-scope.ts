@@ -54,11 +54,12 @@ export async function findLiveSession(scope: Scope, principal: string, sessionId
   return session;
 }
 
-/** @throws NotFoundError */
+/** What a sub-agent asks is said to the run it works for, which asks for it again (E-612). @throws NotFoundError */
 export async function findApproval({ store }: Scope, principal: string, approvalId: string): Promise<ApprovalRecord> {
   const id = approvalIds.parse(approvalId);
   const approval = id === undefined ? null : await store.approval(id);
   if (approval === null || approval.principal !== principal) throw new NotFoundError('approval');
+  if ((await store.run(approval.runId))?.parentRunId !== null) throw new NotFoundError('approval');
   return approval;
 }
 

@@ -8,6 +8,8 @@ export interface FoldedLog {
   readonly state: RunState;
   /** Response and stream so far, in the form that the task was asked for. Whoever folded it may go on with it. */
   readonly frames: UhpFrames;
+  /** The last event that is folded. */
+  readonly lastSeq: number;
   /** Why the log cannot be read to its end; what stands before the damage is folded (E-804). */
   readonly damage: StorageError | null;
 }
@@ -19,6 +21,7 @@ export async function foldLog(
 ): Promise<FoldedLog> {
   let state = initialRunState(runId, sessionId);
   let frames: UhpFrames | null = null;
+  let lastSeq = 0;
   const open = () =>
     createUhpFrames({ runId, sessionId, reinsEvents: state.task?.reinsEvents ?? false, encode: false });
   try {
@@ -26,11 +29,12 @@ export async function foldLog(
       for (const event of events) state = evolve(state, event);
       frames ??= open();
       frames.push(events);
+      lastSeq = events.at(-1)?.seq ?? lastSeq;
     }
   } catch (cause) {
     const damage =
       cause instanceof StorageError ? cause : new StorageError('The log of a run cannot be read.', { cause });
-    return { state, frames: frames ?? open(), damage };
+    return { state, frames: frames ?? open(), lastSeq, damage };
   }
-  return { state, frames: frames ?? open(), damage: null };
+  return { state, frames: frames ?? open(), lastSeq, damage: null };
 }

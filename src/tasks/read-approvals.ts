@@ -1,4 +1,4 @@
-import { approvalIds, runIds, sessionIds, type RunId } from '../core/ids.ts';
+import { approvalIds, runIds, sessionIds } from '../core/ids.ts';
 import { findApproval } from './find-in-scope.ts';
 import { InvalidInputError } from '../core/errors.ts';
 import { toApproval, type Approval } from '../views/uhp-approvals.ts';
@@ -54,23 +54,12 @@ async function findCursor({ store }: Services, principal: string, cursor: string
   throw new InvalidInputError('This cursor is none that this list gave.', 'cursor');
 }
 
-/** A stored approval as the stream of its task shows it. A sub-agent's belongs to the task that the sub-agent works for (E-612). */
+/** A stored approval as the stream of its task shows it. */
 export async function approvalOf(services: Services, record: ApprovalRecord): Promise<Approval> {
-  const { pending, decided, harnessId } = record;
-  if (pending.agentPath === undefined || pending.agentPath.length === 0) {
-    const { runId, sessionId } = record;
-    const callId = await callIdOf(services, record);
-    return toApproval(pending, { runId, sessionId, harnessId, callId }, decided);
-  }
-  const { runId, sessionId } = (await taskOf(services, record.runId)) ?? record;
-  return toApproval(pending, { runId, sessionId, harnessId, callId: pending.call.id }, decided);
-}
-
-/** The run that the client started: the one for which a sub-agent's run works, however deep. Null for an unknown id. */
-export async function taskOf({ store }: Pick<Services, 'store'>, runId: RunId) {
-  let run = await store.run(runId);
-  while (run !== null && run.parentRunId !== null) run = await store.run(run.parentRunId);
-  return run;
+  const { pending, decided, runId, sessionId, harnessId } = record;
+  const ofSubAgent = (pending.agentPath ?? []).length > 0;
+  const callId = ofSubAgent ? pending.call.id : await callIdOf(services, record);
+  return toApproval(pending, { runId, sessionId, harnessId, callId }, decided);
 }
 
 /** A call id that came in an earlier step of the response has the step behind it (UD-81). */

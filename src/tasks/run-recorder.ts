@@ -37,13 +37,13 @@ export interface RunRecorder {
 export function createRunRecorder(
   services: Services,
   run: RunRecord,
-  { state, frames: folded, leg }: FoldedLog & { readonly leg: number },
+  { state, frames: folded, lastSeq, leg }: FoldedLog & { readonly leg: number },
 ): RunRecorder {
   const source = { ...run, reinsEvents: state.task?.reinsEvents ?? false };
   let live = services.frames.open(source);
   let frames = folded;
   let ending = false;
-  const writer = services.log.writer({ ...run, leg }, onStored);
+  const writer = services.log.writer({ ...run, lastSeq, leg }, onStored);
 
   function onStored(events: readonly RunEvent[]): void {
     if (ending) return;

@@ -1,16 +1,28 @@
+import { checkLog } from './check-log.ts';
 import { createScriptedModel, type ScriptedModel } from './scripted-model.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 import { defaultPolicies, type EnginePolicies } from '../engine/policies.ts';
-import { evolve, initialRunState, type RunState } from '../core/run-state.ts';
+import { evolve, initialRunState, isOpen, type RunState } from '../core/run-state.ts';
 import { runIds, sessionIds } from '../core/ids.ts';
 import { runLoop } from '../engine/run-loop.ts';
+import { RuntimeStateError } from '../core/errors.ts';
 import { sleep } from '../core/clock.ts';
 import { silentLogger } from '../core/logger.ts';
 import { createHash } from 'node:crypto';
 import { createModelHealth } from '../engine/model-health.ts';
 import { decidedBy } from '../core/closing.ts';
 import { isLive, noBudgets } from '../core/run-event.ts';
-import type { ApprovalDecided, EventDraft, Limits, RunConfig, RunEvent, RunStarted, Todo } from '../core/run-event.ts';
+import type {
+  ApprovalDecided,
+  EventDraft,
+  Limits,
+  RunConfig,
+  RunEvent,
+  RunEventOf,
+  RunEventType,
+  RunStarted,
+  Todo,
+} from '../core/run-event.ts';
 import type { ContentStore } from '../engine/content-store.ts';
 import type { EngineParts } from '../engine/engine-parts.ts';
 import type { Message } from '../core/transcript.ts';
@@ -38,6 +50,7 @@ export interface EngineRigOptions {
   readonly history?: readonly Message[];
   readonly todos?: readonly Todo[];
   readonly workspace?: string;
+  readonly onRepetition?: (note: string) => void;
 }
 
 export interface RigRunOptions {
@@ -48,7 +61,7 @@ export interface RigRunOptions {
   readonly leaveAt?: RunEvent['type'];
 }
 
-/** One engine run without a store: a scripted model, a manual clock, and the log as an array. */
+/** One engine run without a store: a scripted model, a manual clock, and the log as an array, whose laws are checked. */
 export interface EngineRig {
   readonly clock: ManualClock;
   readonly model: ScriptedModel;
@@ -57,17 +70,21 @@ export interface EngineRig {
   readonly commits: readonly number[];
   readonly content: ContentStore;
   state(): RunState;
+  events<T extends RunEventType>(type: T): readonly RunEventOf<T>[];
+  /** What the model has read of each call so far, by id. */
+  answers(): Readonly<Record<string, string>>;
   /** Runs to the end of the leg, moving the clock while the engine waits. `onEvent` may abort the controller. */
   run(options?: RigRunOptions): Promise<RunResultData | null>;
-  /** Goes on from a log that a crash has cut, as a new owner does. Absent: from this run's own log. */
-  recover(log?: readonly RunEvent[]): Promise<RunResultData | null>;
+  /** Goes on from a log, absent: this run's own, as a new owner does; what waits for a person is left alone. */
+  recover(log?: readonly RunEvent[], options?: RigRunOptions): Promise<RunResultData | null>;
   /** Goes on with a parked run. */
   resume(cause?: 'decision' | 'resume', options?: RigRunOptions): Promise<RunResultData | null>;
-  /** A fact from outside: stored at once, and told to the engine with its next commit (E-801). */
+  /** A fact from outside: stored at once, a message once for its id, and told to the engine with its next commit (E-801). */
   say(text: string, messageId?: string): void;
   /** Decides what is open for a call; the same way of storing. */
   decide(callId: string, said: Pick<ApprovalDecided, 'decision'> & Partial<ApprovalDecided>): void;
   readonly stop: AbortController;
+  /** Of the leg at work. */
   readonly pause: AbortController;
 }
 
@@ -75,7 +92,8 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
   const clock = createManualClock();
   const model = createScriptedModel(options.replies, { clock });
   const [runId, sessionId] = [runIds.make('rig'), sessionIds.make('rig')];
-  const [stop, pause] = [new AbortController(), new AbortController()];
+  const stop = new AbortController();
+  let pause = new AbortController();
   const content = createContent();
   const log: RunEvent[] = [];
   const commits: number[] = [];
@@ -129,6 +147,7 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
       recovering,
       people: options.people ?? { how: 'park' },
       rules: async () => options.rules?.() ?? [],
+      onRepetition: (note) => options.onRepetition?.(note),
     });
     let stalled = false;
     const store = (drafts: readonly EventDraft[]): readonly RunEvent[] | undefined => {
@@ -166,13 +185,15 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
       }
     })();
     await moveUntil(done, clock);
-    const last = log.at(-1);
-    return last?.type === 'run-result' ? last.data : null;
+    const breaches = checkLog(log);
+    if (breaches.length > 0) throw new Error(`The log breaks its laws:\n${breaches.join('\n')}`);
+    return state().result;
   }
 
   function startLeg(cause: RunStarted['cause']): void {
-    leg += 1;
+    leg = state().leg + 1;
     foreign = [];
+    pause = new AbortController();
     append(legStart(cause));
     commits.push(log.length);
   }
@@ -187,18 +208,31 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
     content,
     state,
     stop,
-    pause,
+    get pause() {
+      return pause;
+    },
+    events: (type) => log.filter((event): event is RunEventOf<typeof type> => event.type === type),
+    answers: () =>
+      Object.fromEntries(
+        log.flatMap(({ type, data }) => (type === 'tool-result' ? [[data.toolCallId, data.content]] : [])),
+      ),
     run: (runOptions) => play(false, runOptions),
-    recover(cut = [...log]) {
+    async recover(cut = [...log], runOptions = {}) {
       log.splice(0, log.length, ...cut);
-      startLeg('recovery');
-      return play(true);
+      const { result, pending } = state();
+      const decided = result?.status === 'awaiting-input' && !pending.some(isOpen);
+      if (result !== null && !decided) return result;
+      startLeg(decided ? 'decision' : 'recovery');
+      return play(!decided, runOptions);
     },
     resume(cause = 'decision', runOptions = {}) {
       startLeg(cause);
       return play(false, runOptions);
     },
     say(text, messageId = `say-${log.length}`) {
+      if (log.some(({ type, data }) => type === 'user-message' && data.messageId === messageId)) return;
+      if (['completed', 'failed', 'cancelled'].includes(state().result?.status ?? ''))
+        throw new RuntimeStateError('The run has ended.');
       const data = { messageId, content: [{ type: 'text', text }], mode: 'steer' } as const;
       foreign.push(append({ type: 'user-message', data, step: state().step, attempt: 0 }));
     },

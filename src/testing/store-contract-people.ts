@@ -187,10 +187,10 @@ function describeParks(fresh: Fresh): void {
     const { store, reopen } = await fresh();
     const { run } = await parked(store, 'a');
     const other = await reopen();
-    expect(await store.takeOver(run.runId, 'here', 'active')).toBeNull();
+    expect(await store.takeOver(run.runId, 'here', { phase: 'active' })).toBeNull();
     const taken = await Promise.all(
       Array.from({ length: 9 }, (_, index) =>
-        (index % 2 === 0 ? store : other).takeOver(run.runId, `${index}`, 'waiting'),
+        (index % 2 === 0 ? store : other).takeOver(run.runId, `${index}`, { phase: 'waiting' }),
       ),
     );
     expect(taken.filter((record) => record !== null)).toMatchObject([{ phase: 'active', generation: 2, owner: '0' }]);
@@ -206,7 +206,7 @@ function describeParks(fresh: Fresh): void {
     expect(await store.requestPause(a.runId)).toMatchObject({ control: 'pause', phase: 'active', owner: 'here' });
     await write(store, a, [parkDraft(a, 'paused')]);
     expect(await store.run(a.runId)).toMatchObject({ control: 'pause', phase: 'paused', owner: null });
-    expect(await store.takeOver(a.runId, 'there', 'paused')).toMatchObject({ control: 'none', phase: 'active' });
+    expect(await store.takeOver(a.runId, 'there', { phase: 'paused' })).toMatchObject({ control: 'none', phase: 'active' });
     await store.requestPause(a.runId);
     await store.requestCancel(a.runId);
     expect(await store.requestPause(a.runId)).toMatchObject({ control: 'cancel' });
@@ -287,7 +287,7 @@ function describeFacts(fresh: Fresh): void {
     const { run } = await parked(store, 'a');
     for (const id of ['1', '2']) await store.appendFact(steering(run, id));
     expect(await store.run(run.runId)).toMatchObject({ phase: 'waiting', owner: null, lastSeq: 5 });
-    await store.takeOver(run.runId, 'there', 'waiting');
+    await store.takeOver(run.runId, 'there', { phase: 'waiting' });
     await store.append([entry(run, 5, { generation: 2 })], { durable: true });
     expect((await readAll(store, run)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
   });

@@ -248,6 +248,44 @@ function describeOwnership(fresh: Fresh): void {
     expect(await store.takeOver(runIds.make('nobody'), 'there')).toBeNull();
   });
 
+  test('E-825: of many who have seen that an owner is gone one takes its run', async () => {
+    const { store, reopen } = await fresh();
+    const a = await admitted(store, 'a');
+    const other = await reopen();
+    expect(await other.takeOver(a.runId, 'there', { owner: null })).toBeNull();
+    const taken = await Promise.all(
+      Array.from({ length: 9 }, (_, index) =>
+        (index % 2 === 0 ? store : other).takeOver(a.runId, `${index}`, { owner: 'here', phase: 'active' }),
+      ),
+    );
+    expect(taken.filter((record) => record !== null)).toMatchObject([{ generation: 2 }]);
+    await store.release(a.runId, taken.find((record) => record !== null)?.owner ?? '');
+    expect(await other.takeOver(a.runId, 'there', { owner: null })).toMatchObject({ owner: 'there', generation: 3 });
+  });
+
+  test('E-826: who is at work is seen by all, until it is removed; one that has spoken since is not', async () => {
+    const { store, reopen } = await fresh();
+    const [here, there] = ['here', 'there'].map((owner) => ({
+      owner,
+      place: 'boot',
+      pid: 7,
+      startTicks: owner === 'here' ? 1 : null,
+      seenAtMs: 100,
+    }));
+    if (here === undefined || there === undefined) throw new Error('There are no owners.');
+    await store.putOwner(here);
+    await store.putOwner(there);
+    await store.putOwner({ ...there, seenAtMs: 200 });
+    const other = await reopen();
+    const seen = async () => (await other.owners()).toSorted((a, b) => a.owner.localeCompare(b.owner));
+    expect(await seen()).toEqual([here, { ...there, seenAtMs: 200 }]);
+    await other.removeOwner(there);
+    await other.removeOwner(here);
+    expect(await seen()).toEqual([{ ...there, seenAtMs: 200 }]);
+    await other.removeOwner({ owner: 'there', seenAtMs: 200 });
+    expect(await seen()).toEqual([]);
+  });
+
   test('a released run has no owner; only its owner can release it', async () => {
     const { store } = await fresh();
     const a = await admitted(store, 'a');

@@ -541,8 +541,8 @@ describe('UD-82: Reins’ own events, only where they were asked for', () => {
     const { log, next } = begun({ reinsEvents: true });
     const asked = { ...pendingTool, agentPath: ['helper', 'digger'] };
     log.add({ ...place, type: 'approval-required', data: asked });
-    const approval = { agent_path: ['helper', 'digger'], call_id: 'c', response_id: runId };
-    expect(next().at(-1)).toMatchObject({ type: 'reins.approval_required', approval });
+    const shown = { agent_path: ['helper', 'digger'], call_id: 'c', response_id: runId };
+    expect(next().at(-1)).toMatchObject({ type: 'reins.approval_required', approval: shown });
   });
 
   test('UR-03: a leg that waits ends nothing; output that is only shown while a tool works is no output', () => {

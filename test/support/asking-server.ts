@@ -109,3 +109,15 @@ export async function startAsked(uhp: Uhp, body: object): Promise<{ readonly tas
 export function say(uhp: Uhp, { id }: Pick<Asked, 'id'>, verb: string, body: object) {
   return uhp.send('POST', `/v1/reins/approvals/${id}/${verb}`, { body });
 }
+
+/** What the model was last given to read for this text. */
+export function readFor({ model }: Pick<AskingServer, 'model'>, asked: string): readonly ReadMessage[] {
+  const body = model.asked(asked).at(-1)?.body ?? {};
+  return (body['messages'] ?? []) as unknown as readonly ReadMessage[];
+}
+
+export interface ReadMessage {
+  readonly role: string;
+  readonly content: string;
+  readonly tool_call_id?: string;
+}

@@ -3,6 +3,7 @@
  * tells them apart. True: it will pass.
  */
 export function isMinuteQuota(error: unknown): true | undefined {
-  if (!(error instanceof Error) || !('responseBody' in error) || typeof error.responseBody !== 'string') return undefined;
+  if (!(error instanceof Error) || !('responseBody' in error) || typeof error.responseBody !== 'string')
+    return undefined;
   return error.responseBody.includes('PerMinute') && !error.responseBody.includes('PerDay') ? true : undefined;
 }

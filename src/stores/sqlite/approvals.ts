@@ -46,6 +46,7 @@ function listApprovals(db: Reads, filter: ApprovalFilter): readonly ApprovalReco
   };
   const asked = 'approval_no IN (SELECT approval_no FROM approval_logs JOIN runs USING (run_no)';
   add(`${asked} WHERE run_id = ?)`, run);
+  if (run === undefined) conditions.push('runs.parent_run_id IS NULL');
   add(`${asked} WHERE session_id = ?)`, session);
   add('kind = ?', kind);
   if (status === 'open') conditions.push('decided IS NULL');

@@ -216,6 +216,16 @@ const migrations: readonly string[] = [
   ALTER TABLE harnesses ADD COLUMN permissions TEXT;
   ALTER TABLE harnesses ADD COLUMN planning INTEGER;
   `,
+  // Several processes on one store.
+  `
+  CREATE TABLE owners (
+    owner TEXT PRIMARY KEY,
+    place TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    start_ticks INTEGER,
+    seen_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Brings the schema up to date in one transaction, so that of two processes that start together one does it. */

@@ -178,7 +178,7 @@ test('E-804: a database of the first schema is brought up to date and read as be
     using db = new DatabaseSync(path);
     db.exec(`
       DROP TABLE approval_logs; DROP TABLE stretches; DROP TABLE rules; DROP TABLE messages; DROP TABLE queued_tasks;
-      DROP TABLE content_uses; DROP TABLE contents;
+      DROP TABLE content_uses; DROP TABLE contents; DROP TABLE owners;
       DROP INDEX event_batches_by_era; DROP INDEX runs_unfinished; DROP INDEX runs_prunable;
       ALTER TABLE event_batches DROP COLUMN committed;
       ALTER TABLE runs DROP COLUMN phase; ALTER TABLE runs DROP COLUMN parent_run_id;
@@ -247,7 +247,7 @@ test('a run that was parked for many eras is read whole and once, and nobody loo
     await store.appendFact(factOf(noteDraft(`fact ${leg}`), a));
     last += 1;
     await others(leg === 1 ? 10 : 9_000);
-    await store.takeOver(a.runId, 'there', 'paused');
+    await store.takeOver(a.runId, 'there', { phase: 'paused' });
   }
   await append(a, last++, 4);
   expect((await store.readEvents(a.runId, { after: 0, limit: 99 })).map(({ seq }) => seq)).toEqual(

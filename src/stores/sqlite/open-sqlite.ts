@@ -11,6 +11,7 @@ import { text } from './columns.ts';
 import { contentMethods } from './contents.ts';
 import { openDatabase, write, type Database, type DatabaseOptions } from './database.ts';
 import { migrate } from './migrations.ts';
+import { ownerMethods } from './owners.ts';
 import { prune } from './prune.ts';
 import { queueMethods } from './queue.ts';
 import { readEvents } from './read-events.ts';
@@ -51,6 +52,7 @@ export function openSqlite(path: string, options?: DatabaseOptions): Store {
     appendFact: async (fact) => appendFact(db, fact),
 
     ...runMethods(db),
+    ...ownerMethods(db),
     ...approvalMethods(db),
     ...ruleMethods(db),
     ...queueMethods(db),

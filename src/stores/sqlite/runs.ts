@@ -1,5 +1,5 @@
 import type { RunId } from '../../core/ids.ts';
-import type { RunPhase, RunRecord, Store } from '../store.ts';
+import type { RunRecord, Store } from '../store.ts';
 import { tipOf } from './admit.ts';
 import { integer } from './columns.ts';
 import { write, type Database, type Reads } from './database.ts';
@@ -39,7 +39,7 @@ export function runMethods(db: Database): RunMethods {
       return findRun(db, id);
     },
     async takeOver(id, owner, from) {
-      return takeOver(db, id, { owner, from: from ?? null }) ? findRun(db, id) : null;
+      return takeOver(db, { id, owner, from }) ? findRun(db, id) : null;
     },
     async release(id, owner) {
       write(db, 'UPDATE runs SET owner = NULL WHERE run_id = ? AND owner = ?', id, owner);
@@ -58,15 +58,15 @@ function findRun(db: Reads, id: RunId): RunRecord | null {
 
 const setOwner = `
   UPDATE runs SET owner = ?, phase = 'active', control = iif(control = 'pause', 'none', control)
-  WHERE run_id = ? AND status = 'running' AND phase = coalesce(?, phase) RETURNING run_no`;
+  WHERE run_id = ? AND status = 'running' AND phase = coalesce(?, phase) AND (? OR owner IS ?) RETURNING run_no`;
 
 function takeOver(
   db: Database,
-  id: RunId,
-  { owner, from }: { readonly owner: string; readonly from: RunPhase | null },
+  o: { readonly id: RunId; readonly owner: string; readonly from: Parameters<Store['takeOver']>[2] },
 ): boolean {
+  const { phase = null, owner: before } = o.from ?? {};
   return db.transaction('durable', (tx) => {
-    const [row] = tx.returning(setOwner, owner, id, from);
+    const [row] = tx.returning(setOwner, o.owner, o.id, phase, before === undefined ? 1 : 0, before ?? null);
     if (row === undefined) return false;
     const runNo = integer(row, 'run_no');
     tx.run('UPDATE heads SET generation = generation + 1, open = 1 WHERE run_no = ?', runNo);

@@ -47,6 +47,8 @@ export interface ScriptedReply {
   readonly pieces?: readonly ReplyPiece[];
   /** Absent: `tool-calls` if there is a call, else `stop`. */
   readonly finish?: ReplyFinish;
+  /** In process: the provider's own word for it, such as `pause_turn`. */
+  readonly rawFinish?: string;
   /** Absent: the provider says nothing about usage where its protocol allows that. */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   /** The model that the provider says has answered. Absent: the one asked for. */
@@ -94,4 +96,8 @@ export function beatsBeforeFault<T>(beats: readonly Beat<T>[], fault: ReplyFault
 export const simpleText = (...chunks: string[]): ScriptedReply => ({ pieces: [{ kind: 'text', chunks }] });
 export const simpleCall = (id: string, name: string, input: JsonValue): ScriptedReply => ({
   pieces: [{ kind: 'tool-call', id, name, arguments: [JSON.stringify(input)] }],
+});
+/** Calls of one reply: id, name, input. */
+export const simpleCalls = (...calls: readonly (readonly [string, string, JsonValue])[]): ScriptedReply => ({
+  pieces: calls.map(([id, name, input]) => ({ kind: 'tool-call', id, name, arguments: [JSON.stringify(input)] })),
 });

@@ -1,0 +1,31 @@
+import type { OwnerRecord, Store } from '../store.ts';
+import { integer, nullable, text } from './columns.ts';
+import type { Database, Row } from './database.ts';
+import { readable } from './records.ts';
+
+const upsertOwner = `
+  INSERT INTO owners (owner, place, pid, start_ticks, seen_at) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (owner) DO UPDATE SET seen_at = excluded.seen_at`;
+
+/** Nothing here outlives a power cut, so nothing is synced for it. */
+export function ownerMethods(db: Database): Pick<Store, 'putOwner' | 'owners' | 'removeOwner'> {
+  return {
+    async putOwner({ owner, place, pid, startTicks, seenAtMs }) {
+      db.transaction('fast', (tx) => tx.run(upsertOwner, owner, place, pid, startTicks, seenAtMs));
+    },
+    owners: async () => readable(db.all('SELECT * FROM owners'), ownerRecord),
+    async removeOwner({ owner, seenAtMs }) {
+      db.transaction('fast', (tx) => tx.run('DELETE FROM owners WHERE owner = ? AND seen_at = ?', owner, seenAtMs));
+    },
+  };
+}
+
+function ownerRecord(row: Row): OwnerRecord {
+  return {
+    owner: text(row, 'owner'),
+    place: text(row, 'place'),
+    pid: integer(row, 'pid'),
+    startTicks: nullable(row, 'start_ticks', integer),
+    seenAtMs: integer(row, 'seen_at'),
+  };
+}

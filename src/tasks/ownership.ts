@@ -1,0 +1,110 @@
+// Which processes are at work on the store: so what one leaves is taken over by another, and what one has is left to it.
+//
+// W1. A process owns runs under a name that is used once. Its row says where it lives and that it still does; it is stored
+//     before the first run of that name is.
+// W2. A process that is seen to be dead owns nothing from then on; nor does a name without a row.
+// W3. One that cannot be looked at, or that hangs, keeps what it has until its lease ends: so long without a word, while
+//     somebody listened. The listener's own standing still does not count, so after a sleep of the machine, or a clock that
+//     jumped, nobody is robbed.
+// W4. To be wrong here costs work and never the log: who was robbed can write nothing any more (E-827).
+
+import type { Clock } from '../core/clock.ts';
+import type { OwnerRecord, Store } from '../stores/store.ts';
+
+type Identity = Pick<OwnerRecord, 'place' | 'pid' | 'startTicks'>;
+
+/** What this process is, and what it can see of others. */
+export interface Processes {
+  readonly self: Identity;
+  look(other: Identity): 'alive' | 'dead' | 'unseen';
+}
+
+export interface Lease {
+  readonly leaseMs: number;
+  /** Well below `leaseMs`. */
+  readonly renewEveryMs: number;
+}
+
+export const defaultLease: Lease = { leaseMs: 30_000, renewEveryMs: 10_000 };
+
+export interface Ownership {
+  readonly lease: Lease;
+  /** Says that this process lives. */
+  renew(): Promise<void>;
+  /** Resolves once that was said, and is to be awaited before a run is made this process's (W1). */
+  present(): Promise<void>;
+  /** Names of owners that may be at work, this process's among them; forgets the others. To be asked every second or so (W3). */
+  living(): Promise<ReadonlySet<string>>;
+  /** This process owns nothing any more. */
+  leave(): Promise<void>;
+}
+
+export interface OwnershipOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly owner: string;
+  readonly processes: Processes;
+  readonly lease?: Lease;
+}
+
+/** A listener that was away for longer has missed what was said. */
+const longestGapMs = 5_000;
+
+interface Silence {
+  readonly seenAtMs: number;
+  silentMs: number;
+}
+
+export function createOwnership({
+  store,
+  clock,
+  owner,
+  processes,
+  lease = defaultLease,
+}: OwnershipOptions): Ownership {
+  let said: OwnerRecord | null = null;
+  let saying: Promise<void> | null = null;
+  let listenedAtMs = clock.now();
+  const silences = new Map<string, Silence>();
+
+  function renew(): Promise<void> {
+    said = { owner, ...processes.self, seenAtMs: clock.now() };
+    saying = store.putOwner(said);
+    return saying;
+  }
+
+  /** How long it has been silent; for one that is heard of first, what its own clock says (W3). */
+  function silenceOf({ owner: name, seenAtMs }: OwnerRecord, sinceLastMs: number): number {
+    let silence = silences.get(name);
+    if (silence?.seenAtMs === seenAtMs) silence.silentMs += sinceLastMs;
+    else {
+      silence = { seenAtMs, silentMs: silence === undefined ? Math.max(0, clock.now() - seenAtMs) : 0 };
+      silences.set(name, silence);
+    }
+    return silence.silentMs;
+  }
+
+  return {
+    lease,
+    renew,
+    present: () => saying ?? renew(),
+    async living() {
+      const rows = await store.owners();
+      const nowMs = clock.now();
+      const sinceLastMs = Math.min(Math.max(0, nowMs - listenedAtMs), longestGapMs);
+      listenedAtMs = nowMs;
+      const living = new Set([owner]);
+      for (const row of rows) {
+        if (row.owner === owner) continue;
+        if (silenceOf(row, sinceLastMs) < lease.leaseMs && processes.look(row) !== 'dead') living.add(row.owner);
+        else await store.removeOwner(row);
+      }
+      for (const name of silences.keys()) if (!living.has(name)) silences.delete(name);
+      return living;
+    },
+    async leave() {
+      await saying?.catch(() => {}); // whoever renewed has heard of it
+      if (said !== null) await store.removeOwner(said);
+    },
+  };
+}
