@@ -16,7 +16,9 @@ import {
   type AskingServer,
 } from './support/asking-server.ts';
 import { call, reply, say, text, type Replies } from './support/model.ts';
-import { connectTo, ended, finalOf, until, whole, type Answer } from './support/uhp.ts';
+import { connectTo, ended, finalOf, key, until, whole, type Answer } from './support/uhp.ts';
+import { createKey } from '../src/auth/keys.ts';
+import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
 import { temporaryFolder } from './support/folders.ts';
 
 const write = (id: string, path: string) => call(id, 'write_file', { path, content: 'made' });
@@ -95,6 +97,22 @@ describe('UT-40, UR-03: while it waits', () => {
     const open = await eventually(async () => (await listAsked(place.uhp, session))[0]);
     await tell(place.uhp, open, 'decide', { decision: 'approve' });
     expect((await waiting).body).toMatchObject({ status: 'completed' });
+  });
+
+  test('UD-79: the feed of its harness shows the task on both sides of the wait', async () => {
+    const [gone, { body: listed }] = [new AbortController(), await place.uhp.send('GET', '/v1/harnesses')];
+    const [harness] = listed['harnesses'] as { id: string }[];
+    const headers = { authorization: `Bearer ${key}` };
+    const feed = await fetch(`${place.uhp.url}/v1/harnesses/${harness?.id}/events`, { headers, signal: gone.signal });
+    const { task, asked } = await startAsked(place.uhp, { input: 'write' });
+    await tell(place.uhp, asked, 'decide', { decision: 'approve' });
+    let seen = '';
+    for await (const chunk of feed.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      seen += chunk;
+      if (seen.includes('"response.completed"')) break;
+    }
+    expect(seen).toContain(task.id);
+    gone.abort();
   });
 
   test('B085: a reader who leaves decides nothing', async () => {
@@ -215,6 +233,14 @@ describe('UR-10, UR-34: who sees and who decides', () => {
       code: 'reins_approval_not_found',
     });
     expect(await tell(two.uhp, { id: 'apr_none' }, 'decide', { decision: 'deny' })).toMatchObject({ status: 404 });
+    const reader = createKey({ principal: 'owner', scopes: ['read'], atMs: 1 });
+    {
+      await using store = openSqlite(join(two.data, 'reins.db'));
+      await store.putKey(reader.record);
+    }
+    const reading = connectTo(two.uhp.url, reader.key);
+    expect(await listAsked(reading, `response=${task.id}`)).toEqual([asked]);
+    expect(await tell(reading, asked, 'decide', { decision: 'deny' })).toMatchObject({ code: 'insufficient_scope' });
     const own = connectTo(two.uhp.url, second.token);
     expect(await tell(own, asked, 'decide', { decision: 'approve' })).toMatchObject({ status: 200 });
     expect(await ended(two.uhp, task.id)).toMatchObject({ status: 'completed' });

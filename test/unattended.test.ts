@@ -86,7 +86,6 @@ describe('UT-40, B083: over a restart', () => {
       );
       expect((await tell(place.uhp, asked, 'resolve', body)).status).toBe(200);
       expect(await ended(place.uhp, task.id)).toMatchObject({ status: 'completed' });
-      const messages = model.asked('run').at(-1)?.body['messages'] as { role: string; content: string }[];
       expect(readFor({ model }, 'run').find(({ role }) => role === 'tool')?.content).toContain(read);
       expect(readFileSync(ran, 'utf8')).toBe('x\n'.repeat(runs));
     },

@@ -1,11 +1,25 @@
-import { Agent, run, setTracingDisabled, tool as defineTool, Usage, type Model, type StreamEvent } from '@openai/agents';
+import {
+  Agent,
+  run,
+  setTracingDisabled,
+  tool as defineTool,
+  Usage,
+  type Model,
+  type StreamEvent,
+} from '@openai/agents';
 import { toolSchema, type Contender, type EngineParts } from './contender.ts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 export function createOpenaiAgents({ model, tool }: EngineParts): Contender {
   setTracingDisabled(true);
   const { name, description, run: execute } = tool;
-  const counter = defineTool({ name, description, parameters: { ...toolSchema, required: ['n'] }, strict: true, execute });
+  const counter = defineTool({
+    name,
+    description,
+    parameters: { ...toolSchema, required: ['n'] },
+    strict: true,
+    execute,
+  });
   const agent = new Agent({ name: 'bench', model: adapt(model), tools: [counter] });
   return {
     async run({ count }) {
@@ -50,5 +64,11 @@ function adapt(model: LanguageModelV4): Model {
 type Output = Extract<StreamEvent, { type: 'response_done' }>['response']['output'];
 
 function messageOf(text: string): Output[number] {
-  return { type: 'message', id: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text }] };
+  return {
+    type: 'message',
+    id: 'message',
+    role: 'assistant',
+    status: 'completed',
+    content: [{ type: 'output_text', text }],
+  };
 }

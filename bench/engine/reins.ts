@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { temporaryFolder } from '../server-pair.ts';
 import { toolSchema, type Contender, type EngineParts } from './contender.ts';
 import type { RunEvent } from '../../src/index.ts';
+import type { Runtime } from '../../src/runtimes/runtime.ts';
 
 /** Room for every run that is measured; all else is as an agent has it by default. */
 const config = { limits: { maxSteps: 100_000 } };
@@ -16,9 +17,12 @@ export function createReinsInMemory(parts: EngineParts): Contender {
 export function createReinsDurable(parts: EngineParts): Contender {
   const folder = temporaryFolder();
   process.on('exit', () => folder[Symbol.dispose]());
-  const driver = { kind: 'sqlite', path: join(folder.path, 'runs.sqlite') } as const;
-  const runtime = createRuntime({ agents: [{ config, parts: partsOf(parts) }], driver });
+  const runtime = createReinsRuntime(parts, join(folder.path, 'runs.sqlite'));
   return { run: () => read(runtime.runStream('Go.')) };
+}
+
+export function createReinsRuntime(parts: EngineParts, path: string): Runtime {
+  return createRuntime({ agents: [{ config, parts: partsOf(parts) }], driver: { kind: 'sqlite', path } });
 }
 
 function partsOf({ model, tool: { name, description, run } }: EngineParts) {

@@ -56,7 +56,11 @@ function raised(facts: Partial<RunResultData>): RunError {
 
 test('E-070: a failed run raises with the type and the sentence of its error', () => {
   const error = { type: 'QuotaExhaustedError', message: 'The quota is spent.', retryable: true } as const;
-  expect(raised({ status: 'failed', stopReason: null, error })).toMatchObject({ error, message: error.message, retryable: true });
+  expect(raised({ status: 'failed', stopReason: null, error })).toMatchObject({
+    error,
+    message: error.message,
+    retryable: true,
+  });
 });
 
 test('E-060: the others say which limit, and what is waited for', () => {

@@ -50,7 +50,12 @@ describe('E-020: a wrong value throws where it is given, and is named', () => {
     ['two tools of one name', {}, { tools: ['a', 'a'].map(plainTool) }, /'a'/],
     ['two sub-agents of one name', {}, { subagents: ['b', 'b'].map(plainAgent) }, /'delegate_b'/],
     ['a sub-agent without a good name', {}, { subagents: [plainAgent('a b')] }, /'name'/],
-    ['a sub-agent with a wrong value', {}, { subagents: [{ ...plainAgent('b'), config: { maxTokens: 0 } }] }, /maxTokens/],
+    [
+      'a sub-agent with a wrong value',
+      {},
+      { subagents: [{ ...plainAgent('b'), config: { maxTokens: 0 } }] },
+      /maxTokens/,
+    ],
   ])('%s', (_, config, parts, sentence) => {
     expect(() => create(config, parts)).toThrow(expect.objectContaining({ type: 'ConfigurationError' }));
     expect(() => create(config, parts)).toThrow(sentence);
@@ -90,13 +95,22 @@ test('E-020: the configuration is a frozen copy', () => {
 describe('E-053: the digest', () => {
   test('is the same in whatever order keys come, with defaults written out or not', () => {
     const one: AgentConfig = { systemPrompt: 'Be.', limits: { maxSteps: 3, maxSeconds: 9 } };
-    const other: AgentConfig = { limits: { maxSeconds: 9, maxSteps: 3, maxToolRounds: null }, systemPrompt: 'Be.', planning: false };
+    const other: AgentConfig = {
+      limits: { maxSeconds: 9, maxSteps: 3, maxToolRounds: null },
+      systemPrompt: 'Be.',
+      planning: false,
+    };
     expect(digest(other)).toBe(digest(one));
     expect(digest(one)).toMatch(/^[0-9a-f]{32}$/);
   });
 
   test('is another one where anything differs', () => {
-    const configs: AgentConfig[] = [{}, { systemPrompt: 'Be.' }, { limits: { maxSteps: 3 } }, { toolPermissions: { a: 'ask' } }];
+    const configs: AgentConfig[] = [
+      {},
+      { systemPrompt: 'Be.' },
+      { limits: { maxSteps: 3 } },
+      { toolPermissions: { a: 'ask' } },
+    ];
     expect(new Set(configs.map(digest)).size).toBe(configs.length);
   });
 });

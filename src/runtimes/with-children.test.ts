@@ -37,7 +37,10 @@ const dispatched = draft({
     childRunId: childId,
   },
 });
-const answered = draft({ type: 'tool-result', data: { toolCallId: 'c', name: 'delegate_helper', content: '', isError: false } });
+const answered = draft({
+  type: 'tool-result',
+  data: { toolCallId: 'c', name: 'delegate_helper', content: '', isError: false },
+});
 
 type Write = readonly ['parent' | 'child', EventDraft];
 
@@ -73,7 +76,11 @@ test('E-905: whatever the pace of writers and reader, all events come once, a ch
         const parent = new MemoryLog(parentId, sessionIds.make('p'));
         const child = new MemoryLog(childId, sessionIds.make('c'));
         const follow: FollowChild = (_, after, signal) =>
-          child.follow({ after, patient: patient && signal !== undefined, ...(signal === undefined ? {} : { signal }) });
+          child.follow({
+            after,
+            patient: patient && signal !== undefined,
+            ...(signal === undefined ? {} : { signal }),
+          });
         const seen: RunEvent[] = [];
         const reader = (async () => {
           for await (const batch of withChildren(parent.follow({ after: 0, patient: true }), follow)) {
@@ -103,7 +110,8 @@ test('a child that never began is waited for no longer than its parent waits', a
     child.follow({ after, ...(signal === undefined ? {} : { signal, patient: true }) });
   const seen: string[] = [];
   const reader = (async () => {
-    for await (const batch of withChildren(parent.follow({ after: 0 }), follow)) seen.push(...batch.map(({ type }) => type));
+    for await (const batch of withChildren(parent.follow({ after: 0 }), follow))
+      seen.push(...batch.map(({ type }) => type));
   })();
   await tick();
   parent.append([answered, result], 0);

@@ -157,7 +157,8 @@ type TurnIterator = ReturnType<Turn[typeof Symbol.asyncIterator]>;
 function nextLeg(state: RunState): Extract<EventDraft, { type: 'run-started' }> {
   const parked = state.result?.status;
   const cause = parked === undefined ? 'recovery' : parked === 'paused' ? 'resume' : 'decision';
-  const data = { leg: state.leg + 1, cause, model: state.requested, limits: state.limits } as const;
+  const { agent, requested: model, limits } = state;
+  const data = { leg: state.leg + 1, cause, ...(agent === null ? {} : { agent }), model, limits } as const;
   return { type: 'run-started', data, step: state.step, attempt: 0 };
 }
 

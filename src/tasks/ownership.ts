@@ -64,7 +64,7 @@ export function createOwnership({
 }: OwnershipOptions): Ownership {
   let said: OwnerRecord | null = null;
   let saying: Promise<void> | null = null;
-  let listenedAtMs = clock.now();
+  let listenedAtMs: number | null = null;
   const silences = new Map<string, Silence>();
 
   function renew(): Promise<void> {
@@ -73,15 +73,13 @@ export function createOwnership({
     return saying;
   }
 
-  /** How long it has been silent; for one that is heard of first, what its own clock says (W3). */
-  function silenceOf({ owner: name, seenAtMs }: OwnerRecord, sinceLastMs: number): number {
-    let silence = silences.get(name);
-    if (silence?.seenAtMs === seenAtMs) silence.silentMs += sinceLastMs;
-    else {
-      silence = { seenAtMs, silentMs: silence === undefined ? Math.max(0, clock.now() - seenAtMs) : 0 };
-      silences.set(name, silence);
-    }
-    return silence.silentMs;
+  /** @param sinceLastMs  Null when nobody was listened to before: then what its own clock said has to do. */
+  function silenceOf({ owner: name, seenAtMs }: OwnerRecord, sinceLastMs: number | null): number {
+    const known = silences.get(name);
+    if (known?.seenAtMs === seenAtMs) return (known.silentMs += sinceLastMs ?? 0);
+    const silentMs = sinceLastMs === null ? clock.now() - seenAtMs : 0;
+    silences.set(name, { seenAtMs, silentMs });
+    return silentMs;
   }
 
   return {
@@ -91,7 +89,7 @@ export function createOwnership({
     async living() {
       const rows = await store.owners();
       const nowMs = clock.now();
-      const sinceLastMs = Math.min(Math.max(0, nowMs - listenedAtMs), longestGapMs);
+      const sinceLastMs = listenedAtMs === null ? null : Math.min(Math.max(0, nowMs - listenedAtMs), longestGapMs);
       listenedAtMs = nowMs;
       const living = new Set([owner]);
       for (const row of rows) {
