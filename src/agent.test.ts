@@ -199,7 +199,7 @@ test('E-900: middleware stands before and behind models and tools', async () => 
         name: 'say',
         description: 'Says.',
         input: { type: 'object', properties: { text: { type: 'string' } } },
-        run: ({ text }) => String(text),
+        run: ({ text }) => text,
       }),
     ],
     middleware: [
@@ -223,7 +223,7 @@ describe('E-350, E-063: fallbacks', () => {
   test('answer where the model does not, by their names, and the result says who did', async () => {
     await using server = await startModelServer('openai-chat', () => ({ fault: { kind: 'status', status: 503 } }));
     const env = {
-      OPENAI_COMPATIBLE_BASE_URL: server.baseUrl,
+      OPENAI_COMPATIBLE_BASE_URL: server.baseURL,
       OPENAI_COMPATIBLE_API_KEY: 'k',
       REINS_DEMO_SPEED: 'full',
     };

@@ -5,6 +5,7 @@ import { createFrameFeeds } from './tasks/frame-feeds.ts';
 import { createHttpServer } from './http/server.ts';
 import { createNativeAdapter } from './harnesses/native/native-adapter.ts';
 import { createOwnerKey } from './auth/keys.ts';
+import { createOwnership, type OwnershipPolicy } from './tasks/ownership.ts';
 import { createRegistry, type HarnessRegistry } from './harnesses/registry.ts';
 import { createRunLog } from './stores/run-log.ts';
 import type { Catalogue, ProviderListing } from './engine/models/catalogue.ts';
@@ -27,7 +28,7 @@ import { repeat, type Repeated } from './tasks/repeat.ts';
 import { packageVersion } from './version.ts';
 import { superviseRuns } from './tasks/supervise-runs.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
-import { systemClock, systemRandom } from './system.ts';
+import { systemClock, systemProcesses, systemRandom } from './system.ts';
 import { createLogger } from './logger.ts';
 import { createRedactor } from './core/redact.ts';
 import { openMcp } from './engine/mcp/open-mcp.ts';
@@ -51,6 +52,8 @@ export interface Parts {
   readonly clock?: Clock;
   /** Harnesses beside the ones that ship with Reins. */
   readonly adapters?: readonly HarnessAdapter[];
+  /** Other times than those that suit several processes on one machine. */
+  readonly ownership?: Partial<OwnershipPolicy>;
 }
 
 export interface Server {
@@ -59,24 +62,29 @@ export interface Server {
    * far, to be shown once; null when there is a key already.
    */
   listen(): Promise<{ readonly url: string; readonly firstKey: string | null }>;
-  /** Takes no new work, leaves running tasks to the next start, ends streams in order. Idempotent. */
+  /**
+   * Takes no new work, lets tasks end for `limits.drainSeconds`, leaves the rest to another process or the next start, ends
+   * streams in order (E-834). Idempotent.
+   */
   close(): Promise<void>;
 }
 
-/** @throws ConfigurationError  A setting that cannot work, or a data folder in use or broken. */
+/** @throws ConfigurationError  A setting that cannot work, or a data folder that is broken. */
 export async function createServer(config: Config, parts: Parts = {}): Promise<Server> {
-  const { logger = loggerOf(config), clock = systemClock, adapters = [] } = parts;
+  const { logger = loggerOf(config), clock = systemClock, adapters = [], ownership = {} } = parts;
   const { host, port, dataDir, publicUrl, apiKey } = config.server;
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(openDataFolder(dataDir));
-  const store = stack.use(openStore(folder));
+  const store = stack.use(await folder.alone(async () => openStore(folder)));
   const catalogue = stack.use(openCatalogue(config, clock));
   warnOfDefaultModel(config, catalogue, logger);
   const { template } = config.agent;
   const workspaces = createWorkspaces({ dataDir, ...(template === null ? {} : { template }) });
-  const services = createServices({ config, store, workspaces, logger, clock, catalogue, adapters });
+  const services = createServices({ config, store, workspaces, logger, clock, catalogue, adapters, ownership });
   stack.defer(() => services.log.close());
-  for (const base of services.harnesses.bases) await ensureHarness(services, owner, base);
+  await folder.alone(async () => {
+    for (const base of services.harnesses.bases) await ensureHarness(services, owner, base);
+  });
   const operatorKey = apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record;
   const http = createHttpServer({
     services,
@@ -95,14 +103,17 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
       await superviseRuns(services);
       const url = await http.listen(host, port);
       upkeep.push(...startUpkeep(services));
-      return { url, firstKey: apiKey === null ? await ensureKey(services, folder) : null };
+      const firstKey = apiKey === null ? await folder.alone(() => ensureKey(services, folder)) : null;
+      return { url, firstKey };
     },
     close() {
       closing ??= (async () => {
         await using _rest = rest;
-        // Nothing new comes in before what is there is left in order.
-        await Promise.all([http.close(), services.runs.drain(), ...upkeep.map((each) => each.stop())]);
+        // What is at work ends in front of its readers, and hears of a cancel, from elsewhere too.
+        await services.runs.drain({ withinMs: config.limits.drainSeconds * 1_000 });
+        await Promise.all([http.close(), ...upkeep.map((each) => each.stop())]);
         await services.log.close();
+        await services.ownership.leave();
       })();
       return closing;
     },
@@ -151,7 +162,7 @@ export function composeLocal(config: Config, { cwd, base, logger = silentLogger 
     services,
     harness: () => ensureHarness(services, owner, chosen),
     async [Symbol.asyncDispose]() {
-      await services.runs.drain('cancel');
+      await services.runs.drain({ how: 'cancel' });
       await services.log.close();
       await catalogue[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
@@ -272,10 +283,12 @@ function createServices(o: {
   readonly clock: Clock;
   readonly catalogue: Catalogue;
   readonly adapters?: readonly HarnessAdapter[];
+  readonly ownership?: Partial<OwnershipPolicy>;
 }): Services {
-  const { config, store, workspaces, logger, clock } = o;
+  const { config, store, workspaces, logger, clock, ownership: policy = {} } = o;
   const log = createRunLog({ store, clock, logger });
   const { limits, retention, agent } = config;
+  const name = systemRandom.token();
   return {
     store,
     log,
@@ -286,7 +299,8 @@ function createServices(o: {
     harnesses: createHarnesses(config, { ...o, content: store }),
     runs: createBackgroundRuns({ clock, logger }),
     frames: createFrameFeeds(log),
-    owner: systemRandom.token(),
+    owner: name,
+    ownership: createOwnership({ store, clock, owner: name, processes: systemProcesses, policy }),
     settings: {
       timeoutSeconds: limits.timeoutSeconds,
       maxTimeoutSeconds: limits.maxTimeoutSeconds,
@@ -316,8 +330,13 @@ async function ensureKey({ store, clock }: Services, folder: DataFolder): Promis
 
 /** What a process with a store does from time to time. */
 function startUpkeep(services: Services): readonly Repeated[] {
-  const { clock, logger } = services;
+  const { clock, logger, ownership } = services;
   return [
+    repeat(clock, {
+      everyMs: ownership.policy.renewEveryMs,
+      work: () => ownership.renew(),
+      onFailure: (cause) => logger.error('Others cannot be told that this process lives.', {}, cause),
+    }),
     repeat(clock, {
       everyMs: recoverEveryMs,
       work: () => superviseRuns(services),

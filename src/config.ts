@@ -107,6 +107,8 @@ const groups = {
     timeoutSeconds: count.default(3600),
     /** The most that a task may ask for. */
     maxTimeoutSeconds: count.default(86_400),
+    /** How long a server that is stopped lets its tasks end, before it leaves them to another (E-834). */
+    drainSeconds: z.int().min(0).default(10),
   }),
   retention: z.strictObject({
     /** Replay of streams and idempotency keys, from the end of the task (UD-14, UD-62). */

@@ -1,76 +1,96 @@
-// The folder that holds everything a server keeps, and the proof that this process alone works on it.
+// The folder that holds everything a server keeps. Several servers may work on one: which of them has a task is in the store
+// (`tasks/ownership.ts`).
 //
-// D1. The lock is one that the operating system drops with the process, whatever kills it: SQLite's own, on a file of its own.
+// D1. What only one may do at a time – make the database, the first harnesses, the first key – is done under a lock that the
+//     operating system drops with the process, whatever kills it: SQLite's own, on a file of its own.
 // D2. What is made here is private to its owner, also where the folder itself is not. SQLite gives the files beside the
 //     database the mode of the database.
 // D3. Every refusal names the path and what is wrong with it.
+// D4. No file that SQLite has open is opened and closed here: that would drop the locks that this process holds on it.
 
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { ConfigurationError } from './core/errors.ts';
+import { DatabaseSync } from 'node:sqlite';
+import { join } from 'node:path';
+import { sleep } from './core/clock.ts';
+import { systemClock } from './system.ts';
 
-/** Owned by one server process at a time. */
 export interface DataFolder extends Disposable {
   readonly databasePath: string;
+  /** Does it while no other server does the like. @throws ConfigurationError  Another one takes too long. */
+  alone<T>(work: () => Promise<T>): Promise<T>;
   /** Leaves the first key where only its owner, and the command line on this machine, can read it. */
   writeKey(key: string): void;
 }
 
-/**
- * Takes the folder for this process.
- * @throws ConfigurationError  Another server works on it, or it cannot be written.
- */
+/** @throws ConfigurationError  It cannot be written. */
 export function openDataFolder(path: string): DataFolder {
   const file = (name: string) => join(path, name);
+  const pidFile = file('server.pid');
   attempt(`The data folder ${path} cannot be made`, () => mkdirSync(path, { recursive: true, mode: 0o700 }));
-  const lock = takeLock(path, file);
-  try {
-    requireWritable(file('reins.db'));
-    for (const beside of ['reins.db-wal', 'reins.db-shm'].map(file)) if (existsSync(beside)) requireWritable(beside);
-    writePrivate(file('server.pid'), String(process.pid));
-  } catch (cause) {
-    lock.close();
-    throw cause;
-  }
+  requireWritable(file('server.lock'));
+  requireWritable(file('reins.db'));
+  for (const beside of ['reins.db-wal', 'reins.db-shm'].map(file)) if (existsSync(beside)) requireWritable(beside);
+  writePrivate(pidFile, String(process.pid));
   return {
     databasePath: file('reins.db'),
+    async alone(work) {
+      using _lock = await takeLock(path, file('server.lock'));
+      return await work();
+    },
     writeKey: (key) => writePrivate(file('key'), key),
     [Symbol.dispose]() {
-      rmSync(file('server.pid'), { force: true });
-      lock.close();
+      // It names the server that started last.
+      if (readLine(pidFile) === String(process.pid)) rmSync(pidFile, { force: true });
     },
   };
 }
 
-function takeLock(folder: string, file: (name: string) => string): DatabaseSync {
-  const path = file('server.lock');
-  requireWritable(path);
-  return attempt(`The data folder ${folder} cannot be locked`, () => {
-    const lock = new DatabaseSync(path);
-    try {
-      lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-      return lock;
-    } catch (cause) {
-      lock.close();
-      throw isBusy(cause) ? inUse(folder, readPid(file('server.pid')), cause) : cause;
-    }
-  });
+const lockWithinMs = 10_000;
+const lockPollMs = 20;
+
+async function takeLock(folder: string, path: string): Promise<Disposable> {
+  for (let waitedMs = 0; waitedMs < lockWithinMs; waitedMs += lockPollMs) {
+    const lock = attempt(`The data folder ${folder} cannot be locked`, () => tryLock(path));
+    if (lock !== null) return lock;
+    await sleep(systemClock, lockPollMs);
+  }
+  throw new ConfigurationError(
+    `Another server has been starting on the data folder ${folder} for too long: stop it, or give this one its own folder with --data.`,
+  );
+}
+
+/** Null while another process, or another server of this one, has it. */
+function tryLock(path: string): Disposable | null {
+  const lock = new DatabaseSync(path);
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    return { [Symbol.dispose]: () => lock.close() };
+  } catch (cause) {
+    lock.close();
+    if (isBusy(cause)) return null;
+    throw cause;
+  }
 }
 
 /** SQLITE_BUSY. */
 const isBusy = (cause: unknown) => cause instanceof Error && 'errcode' in cause && cause.errcode === 5;
 
-function inUse(folder: string, pid: string | null, cause: unknown): ConfigurationError {
-  const who = pid === null ? '' : ` (process ${pid})`;
-  const help = 'stop it, or give this one its own folder with --data';
-  return new ConfigurationError(`Another server${who} works on the data folder ${folder}: ${help}.`, { cause });
-}
-
-/** Whoever holds the lock has written it, or is about to. */
-function readPid(path: string): string | null {
+function readLine(path: string): string | null {
   try {
-    return /^\d+$/m.exec(readFileSync(path, 'utf8'))?.[0] ?? null;
+    return readFileSync(path, 'utf8').trim();
   } catch {
     return null;
   }
@@ -78,7 +98,10 @@ function readPid(path: string): string | null {
 
 /** Made where there is none. SQLite would open a file that it may only read, and fail at the first write. */
 function requireWritable(path: string): void {
-  attempt(`The file ${path} cannot be written`, () => closeSync(openSync(path, 'a+', 0o600)));
+  attempt(`The file ${path} cannot be written`, () => {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) accessSync(path, constants.W_OK);
+    else closeSync(openSync(path, 'a+', 0o600));
+  });
 }
 
 function writePrivate(path: string, line: string): void {

@@ -1,7 +1,19 @@
 export { createAgent, type AgentParts, type SubAgentParts } from './agent.ts';
 export { createServer, type Server } from './compose.ts';
 export { loadConfig, type Config, type ConfigSources } from './config.ts';
-export { ConfigurationError, ReinsError, RequestError, RuntimeStateError, TransientToolError } from './core/errors.ts';
+export {
+  ApprovalClosedError,
+  ApprovalConflictError,
+  ConfigurationError,
+  CursorError,
+  IdempotencyConflictError,
+  ReinsError,
+  RequestError,
+  RuntimeStateError,
+  SessionBusyError,
+  StorageError,
+  TransientToolError,
+} from './core/errors.ts';
 export { verdictOf, type RunResultData, type RunStatus, type StopReason, type Verdict } from './core/outcome.ts';
 export {
   RunAwaitingInput,
@@ -24,7 +36,7 @@ export type { McpServer } from './engine/mcp/mcp-server.ts';
 export type { Middleware } from './engine/middleware.ts';
 export type { Tool, ToolContext, ToolOutput } from './engine/tool.ts';
 export type { AgentConfig } from './runtimes/agent-config.ts';
-export type { Agent, RunOptions } from './runtimes/direct-agent.ts';
+export type { Agent, ResumeOptions, RunOptions } from './runtimes/direct-agent.ts';
 export type { InputMessage, InputPart, RunInput } from './runtimes/run-input.ts';
 export type { RunStream } from './runtimes/run-stream.ts';
 export type { TextOptions, TextReset, TextStream } from './runtimes/text-stream.ts';

@@ -1,12 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
 test('the root entry exports these names and no others', async () => {
   expect(Object.keys(await import('./index.ts')).toSorted()).toEqual([
+    'ApprovalClosedError',
+    'ApprovalConflictError',
     'ConfigurationError',
+    'CursorError',
+    'IdempotencyConflictError',
     'ReinsError',
     'RequestError',
+    'RunAwaitingInput',
+    'RunCancelled',
+    'RunError',
+    'RunFailed',
+    'RunLimitReached',
+    'RunRefused',
+    'RunResult',
+    'RunTruncated',
+    'RuntimeStateError',
+    'SessionBusyError',
+    'StorageError',
+    'TransientToolError',
     'createAgent',
+    'createRuntime',
     'createServer',
+    'defineTool',
     'loadConfig',
     'verdictOf',
   ]);
@@ -15,6 +36,7 @@ test('the root entry exports these names and no others', async () => {
 test('reins/testing exports these names and no others', async () => {
   expect(Object.keys(await import('./testing/index.ts')).toSorted()).toEqual([
     'checkLog',
+    'createClientModel',
     'createEngineRig',
     'createManualClock',
     'createScriptedModel',
@@ -24,3 +46,25 @@ test('reins/testing exports these names and no others', async () => {
     'startModelServer',
   ]);
 });
+
+test('what the root entry loads at once is installed with the package, and no optional part of it', () => {
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> };
+  const known = new Set([...Object.keys(dependencies), ...builtinModules]);
+  const foreign = [...loadedBy('src/index.ts')].filter((name) => !known.has(packageOf(name)));
+  expect(foreign).toEqual([]);
+});
+
+/** Names of the packages that a file and all it imports import, types and late imports left out. */
+function loadedBy(file: string, seen = new Set<string>(), found = new Set<string>()): ReadonlySet<string> {
+  if (seen.has(file)) return found;
+  seen.add(file);
+  for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(/^(?:import|export) (?!type )[^;]*?from '([^']+)'/gm))
+    if (target.startsWith('.')) loadedBy(join(dirname(file), target), seen, found);
+    else found.add(target);
+  return found;
+}
+
+function packageOf(name: string): string {
+  if (name.startsWith('node:')) return name.slice('node:'.length);
+  return name.split('/', name.startsWith('@') ? 2 : 1).join('/');
+}

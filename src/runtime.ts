@@ -6,6 +6,7 @@ import { ConfigurationError } from './core/errors.ts';
 import { createBackgroundRuns } from './tasks/background-runs.ts';
 import { createDurableRuntime } from './runtimes/durable-runtime.ts';
 import { createFrameFeeds } from './tasks/frame-feeds.ts';
+import { createOwnership, type OwnershipPolicy } from './tasks/ownership.ts';
 import { createObservers, type Observers } from './runtimes/observers.ts';
 import { createRegistry } from './harnesses/registry.ts';
 import { createRunChild } from './runtimes/durable-children.ts';
@@ -18,7 +19,7 @@ import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { repeat } from './tasks/repeat.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
 import { superviseRuns } from './tasks/supervise-runs.ts';
-import { systemClock, systemRandom } from './system.ts';
+import { systemClock, systemProcesses, systemRandom } from './system.ts';
 import type { AgentConfig } from './runtimes/agent-config.ts';
 import type { AssembledAgent } from './runtimes/assembled-agent.ts';
 import type { Clock } from './core/clock.ts';
@@ -47,6 +48,10 @@ export interface RuntimeOptions {
     /** Replay of events and idempotency keys, from the end of a run (E-845); absent: a day. */
     readonly deltaSeconds?: number;
   };
+  readonly recovery?: {
+    /** How long a run whose agent is in no process waits for one before it fails (E-833); absent: 600. */
+    readonly agentWaitSeconds?: number;
+  };
   readonly logger?: Logger;
   readonly clock?: Clock;
 }
@@ -54,6 +59,7 @@ export interface RuntimeOptions {
 const superviseEveryMs = 1_000;
 const expireEveryMs = 60_000;
 const defaultDeltaSeconds = 86_400;
+const defaultDrainMs = 10_000;
 
 /**
  * Opens the store, takes over what an earlier process left, and goes on with it.
@@ -68,6 +74,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     throw new ConfigurationError('A runtime needs at least one agent, and each needs a name of its own.');
   const store = openStore(options.driver);
   const log = createRunLog({ store, clock, logger });
+  const owner = systemRandom.token();
   const observers = watchRuns(log, agents);
   const runChild = createRunChild(() => services);
   const adapters = withSubAgents(agents).map((agent) =>
@@ -87,7 +94,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     harnesses: createRegistry(adapters),
     runs: createBackgroundRuns({ clock, logger }),
     frames: createFrameFeeds(log),
-    owner: systemRandom.token(),
+    owner,
+    ownership: createOwnership({ store, clock, owner, processes: systemProcesses, policy: policyOf(options) }),
     settings: {
       timeoutSeconds: Number.MAX_SAFE_INTEGER,
       maxTimeoutSeconds: Number.MAX_SAFE_INTEGER,
@@ -100,9 +108,11 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   };
   const upkeep = startUpkeep(services);
   return createDurableRuntime(services, agents, {
-    async close() {
-      await Promise.all([services.runs.drain(), ...upkeep.map((each) => each.stop())]);
+    async close({ drainMs = defaultDrainMs } = {}) {
+      await services.runs.drain({ withinMs: drainMs });
+      await Promise.all(upkeep.map((each) => each.stop()));
       await log.close();
+      await services.ownership.leave();
       await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
       await store[Symbol.asyncDispose]();
     },
@@ -145,13 +155,26 @@ function watchRuns(log: RunLog, agents: readonly AssembledAgent[]): ReadonlyMap<
   return watching;
 }
 
+function policyOf({ recovery = {} }: RuntimeOptions): Partial<OwnershipPolicy> {
+  const { agentWaitSeconds } = recovery;
+  return agentWaitSeconds === undefined ? {} : { agentWaitMs: agentWaitSeconds * 1_000 };
+}
+
 function startUpkeep(services: Services) {
-  const { clock, logger } = services;
-  const supervise = () => superviseRuns(services);
+  const { clock, logger, ownership } = services;
   const onFailure = (cause: unknown) => logger.error('The scan of runs failed.', {}, cause);
-  supervise().catch(onFailure);
+  const first = superviseRuns(services).catch(onFailure);
+  const supervise = async () => {
+    await first; // two scans at once would be in each other's way
+    await superviseRuns(services);
+  };
   return [
     repeat(clock, { everyMs: superviseEveryMs, work: supervise, onFailure }),
+    repeat(clock, {
+      everyMs: ownership.policy.renewEveryMs,
+      work: () => ownership.renew(),
+      onFailure: (cause) => logger.error('Others cannot be told that this process lives.', {}, cause),
+    }),
     repeat(clock, {
       everyMs: expireEveryMs,
       work: (signal) => expireTasks(services, signal),

@@ -1,7 +1,9 @@
-// The real clock and randomness of one process: the only place where they are made (E-011).
+// The real clock, randomness and neighbours of one process: the only place where they are made (E-011).
 
+import { lookAtProcess, thisProcess } from './process/process-identity.ts';
 import { randomFillSync } from 'node:crypto';
 import type { Clock } from './core/clock.ts';
+import type { Processes } from './tasks/ownership.ts';
 import type { Random } from './core/random.ts';
 
 /** `setTimeout` fires at once for anything longer (2^31 - 1 ms, 24 days), and complains about a moment that has passed. */
@@ -31,3 +33,5 @@ export const systemRandom: Random = {
     return pool.toString('hex', used - tokenBytes, used);
   },
 };
+
+export const systemProcesses: Processes = { self: thisProcess(), look: (other) => lookAtProcess(other) };

@@ -146,8 +146,7 @@ export function finishStep(state: RunState, open: OpenStep, nowMs: number): Even
     data: {
       finishReason: open.finishReason,
       usage: open.usage,
-      // A call that was under way has used something that nobody said.
-      usageIncomplete: open.usageIncomplete || open.stage.at === 'calling',
+      usageIncomplete: open.usageIncomplete || isCalling(open, nowMs),
       served: open.served,
       requested: open.requested,
       calls: open.calls.length,
@@ -155,6 +154,11 @@ export function finishStep(state: RunState, open: OpenStep, nowMs: number): Even
       durationMs: Math.max(0, nowMs - open.startedAtMs),
     },
   };
+}
+
+/** Whether a call is under way, which has used something that nobody has said: later attempts are not announced (E-214). */
+function isCalling({ stage, shown }: OpenStep, nowMs: number): boolean {
+  return stage.at === 'calling' || (stage.at === 'backoff' && (shown || stage.untilMs <= nowMs));
 }
 
 function closeCall(state: RunState, entry: CallState, ending: Ending): readonly EventDraft[] {

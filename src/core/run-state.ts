@@ -213,12 +213,15 @@ export function initialRunState(runId: RunId, sessionId: SessionId): RunState {
 export function evolveLive(state: RunState, drafts: readonly EventDraft[]): RunState {
   const { open } = state;
   if (open === null) return state;
-  let [text, shown] = ['', open.shown];
+  let { shown } = open;
+  // Joined once: a string that grows piece by piece keeps a node for each of them alive.
+  const texts: string[] = [];
   for (const draft of drafts) {
     if (draft.agentPath !== undefined && draft.agentPath.length > 0) continue;
-    if (draft.type === 'text-delta') text += draft.data;
+    if (draft.type === 'text-delta') texts.push(draft.data);
     shown ||= draft.type === 'text-delta' || draft.type === 'thinking-delta' || draft.type === 'tool-call-delta';
   }
+  const text = texts.join('');
   if (text === '' && shown === open.shown) return state;
   return { ...state, open: { ...open, shown, shownText: open.shownText + text } };
 }

@@ -70,7 +70,7 @@ describe('input', () => {
       run: () => expect.unreachable(),
     });
     const input = { seats: [{ row: 'A' }, { row: 'X' }] };
-    const toolbox = await createToolbox([tool]);
+    const toolbox = createToolbox([tool]);
     const prepared = await toolbox.prepare({ id: '1', name: 'book', arguments: JSON.stringify(input) });
     expect(prepared.verdict).toBe('run');
     expect(await call(tool, input)).toEqual({
@@ -81,7 +81,7 @@ describe('input', () => {
 
   test('E-511, E-513: the engine checks against the JSON Schema of zod before', async () => {
     const tool = defineTool({ name: 'n', description, input: z.object({ n: z.number().max(3) }), run: ({ n }) => n });
-    const toolbox = await createToolbox([tool]);
+    const toolbox = createToolbox([tool]);
     expect(await toolbox.prepare({ id: '1', name: 'n', arguments: '{"n":4}' })).toMatchObject({
       verdict: 'refuse',
       content: "Invalid arguments for 'n': n must be <= 3.",

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig } from '../testing/engine-rig.ts';
+import type { RunEvent } from '../core/run-event.ts';
 import { RunResult } from '../core/run-result.ts';
 import { simpleCall, simpleText, type ReplyPiece, type ScriptedReply } from '../testing/model-servers/reply-script.ts';
 
@@ -270,6 +271,16 @@ describe('what is left of an answer that is none (E-061)', () => {
     });
     const part = createEngineRig({ replies: [{ ...simpleCall('a', 'add', {}), usage: used }, simpleText('x')], tools });
     expect(await part.run()).toMatchObject({ usage: { inputTokens: 10, outputTokens: 5 }, usageIncomplete: true });
+    const melted: ReplyPiece[] = [{ kind: 'tool-call', id: 'a', name: 'add', arguments: ['{}{}'] }];
+    const broken = createEngineRig({ replies: () => ({ pieces: melted, usage: used }), tools });
+    expect(await broken.run()).toMatchObject({ status: 'failed', usage: { inputTokens: 40 }, usageIncomplete: false });
+    const stopped = createEngineRig({ replies: [{ pieces: melted, usage: used }, simpleText('x', 'y')], tools });
+    const onEvent = ({ type }: RunEvent) => void (type === 'text-delta' && stopped.stop.abort());
+    expect(await stopped.run({ onEvent })).toMatchObject({
+      status: 'cancelled',
+      usage: { inputTokens: 10 },
+      usageIncomplete: true,
+    });
     const none = createEngineRig({ replies: [simpleText('x')] });
     expect(await none.run()).toMatchObject({ usage: null, usageIncomplete: true, cost: { dollars: null } });
   });

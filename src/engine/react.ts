@@ -37,14 +37,15 @@ export function reactToFailure(state: RunState, failure: ModelFailure, env: Reac
   const tooLong = (failure.retryAfterMs ?? 0) > env.retry.maxRetryAfterSeconds * 1000;
   const mayRetry = failure.retryAtOnce || (failure.class === 'transient' && !tooLong);
   if (!mayRetry || attempt >= attemptsAllowed(state, env.retry))
-    return closeRun(keepUsage(state, failure), { status: 'failed', error: failure.error }, env.nowMs);
+    return closeRun(keepUsage(state, failure, env), { status: 'failed', error: failure.error }, env.nowMs);
   const tried = attempt - uncounted(state);
   const { retryAfterMs } = failure;
   const retryInMs = failure.retryAtOnce
     ? 0
     : retryWaitMs(env.retry, { attempt: tried, retryAfterMs, fraction: env.fraction });
   // A wait that would end after the time budget is not begun (E-210).
-  if (env.nowMs + retryInMs >= (deadlineOf(state) ?? Infinity)) return endByTime(keepUsage(state, failure), env.nowMs);
+  if (env.nowMs + retryInMs >= (deadlineOf(state) ?? Infinity))
+    return endByTime(keepUsage(state, failure, env), env.nowMs);
   return [resetAttempt(state, { ...failure, retryInMs })];
 }
 
@@ -57,9 +58,12 @@ function uncounted({ open }: RunState): number {
   return open === null ? 0 : open.crashResets + open.overflowResets + open.earlierAttempts;
 }
 
-function keepUsage(state: RunState, failure: ModelFailure): RunState {
-  if (state.open === null || failure.usage === null) return state;
-  return { ...state, open: { ...state.open, usage: addUsage(state.open.usage, failure.usage) } };
+/** What the last attempt is known to have used is the step's; then no call is under way any more. */
+function keepUsage(state: RunState, { usage }: ModelFailure, { nowMs }: ReactEnv): RunState {
+  const { open } = state;
+  if (open === null || usage === null) return state;
+  const stage = { at: 'backoff', untilMs: nowMs + 1 } as const;
+  return { ...state, open: { ...open, usage: addUsage(open.usage, usage), stage, shown: false } };
 }
 
 /** The attempt is given up and another will follow; committed before the wait (E-208). */

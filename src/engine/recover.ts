@@ -15,8 +15,9 @@ export function recover(state: RunState, nowMs: number): readonly EventDraft[] {
     case 'calling':
       return [resetAttempt(state, { reason: 'crash', retryInMs: 0 })];
     case 'backoff':
-      // A wait that has passed counts as a begun attempt; one that still runs is waited out (E-214).
-      return open.stage.untilMs <= nowMs ? [resetAttempt(state, { reason: 'crash', retryInMs: 0 })] : [];
+      // A wait that has passed, or whose attempt has shown something (clocks of two machines differ), counts as a begun
+      // attempt; one that still runs is waited out (E-214).
+      return open.stage.untilMs <= nowMs || open.shown ? [resetAttempt(state, { reason: 'crash', retryInMs: 0 })] : [];
     case 'accepted':
       return [];
   }

@@ -20,7 +20,8 @@ interface Block {
   /** Of a call: the provider's, or one of ours where it gave none (E-307). */
   readonly id: string;
   readonly name: string;
-  content: string;
+  /** Joined at the end only: a string that grows piece by piece keeps a node for each of them alive. */
+  readonly pieces: string[];
   /** Half a surrogate pair that waits for the other half. */
   held: string;
   /** For a call: the provider said that it is complete. */
@@ -76,7 +77,7 @@ export class ReplyBlocks {
     if (block === undefined || block.whole)
       throw new MalformedReplyError('The reply holds two tool calls with one id.');
     block.whole = true;
-    const streamed = block.content + block.held;
+    const streamed = contentOf(block) + block.held;
     if (streamed === '') return this.addArguments(id, whole);
     // Clients may re-print streamed arguments in their own spacing; what was streamed stands if it says the same.
     if (streamed === whole || sameJson(streamed, whole)) return null;
@@ -96,21 +97,23 @@ export class ReplyBlocks {
     return [...this.#blocks.values()].flatMap((block) => {
       if (block.held === '') return [];
       block.held = '';
-      block.content += '\uFFFD';
+      block.pieces.push('\uFFFD');
       return this.#show(block, '\uFFFD') ?? [];
     });
   }
 
   get calls(): readonly (ToolCall & { readonly whole: boolean })[] {
     const calls = [...this.#blocks.values()].filter(({ kind }) => kind === 'tool-call');
-    return calls.map(({ id, name, content, whole }) => ({ id, name, arguments: content, whole }));
+    return calls.map((call) => ({ id: call.id, name: call.name, arguments: contentOf(call), whole: call.whole }));
   }
 
   /** The blocks as parts of the complete texts. */
   layOut(): { readonly parts: readonly ReplyPart[]; readonly text: string; readonly thinking: string } {
     const texts = { text: '', thinking: '' };
     const parts: ReplyPart[] = [];
-    for (const { kind, number: block, id, content, provider } of this.#blocks.values()) {
+    for (const each of this.#blocks.values()) {
+      const { kind, number: block, id, provider } = each;
+      const content = contentOf(each);
       const extra = provider === undefined ? {} : { _provider: provider };
       if (kind === 'tool-call') parts.push({ block, kind, id, ...extra });
       else if (content !== '' || provider !== undefined) {
@@ -132,7 +135,7 @@ export class ReplyBlocks {
   #open(kind: Block['kind'], key: string, name: string): Block {
     const number = this.#blocks.size;
     const id = kind === 'tool-call' && key === '' ? `call_${this.#position.step}_${number}` : key;
-    const block: Block = { number, kind, key, id, name, content: '', held: '', whole: false, provider: undefined };
+    const block: Block = { number, kind, key, id, name, pieces: [], held: '', whole: false, provider: undefined };
     this.#blocks.set(`${kind}:${key}`, block);
     this.#newest = block;
     return block;
@@ -158,8 +161,12 @@ function takeText(block: Block, text: string): string {
   const [whole, held] = holdBackSurrogate(block.held + text);
   block.held = held;
   const wellFormed = toWellFormed(whole);
-  block.content += wellFormed;
+  block.pieces.push(wellFormed);
   return wellFormed;
+}
+
+function contentOf({ pieces }: Block): string {
+  return pieces.join('');
 }
 
 function mergeFacts(before: JsonObject | undefined, more: JsonObject): JsonObject {

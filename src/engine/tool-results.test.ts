@@ -196,6 +196,6 @@ describe('E-560: calls in circles', () => {
       tools: [tool],
     });
     await rig.run();
-    expect(tool.runs).toEqual(Array(6).fill({ n: 1 }));
+    expect(tool.runs).toEqual(Array.from({ length: 6 }, () => ({ n: 1 })));
   });
 });

@@ -18,9 +18,10 @@ import { createRegistry } from '../harnesses/registry.ts';
 import { createRunLog } from '../stores/run-log.ts';
 import { openSqlite } from '../stores/sqlite/open-sqlite.ts';
 import type { HarnessRecord } from '../stores/store.ts';
-import { systemClock } from '../system.ts';
+import { systemClock, systemProcesses } from '../system.ts';
 import { createBackgroundRuns } from '../tasks/background-runs.ts';
 import { createFrameFeeds } from '../tasks/frame-feeds.ts';
+import { createOwnership } from '../tasks/ownership.ts';
 import type { Services } from '../tasks/services.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
 import { createScriptedModel } from '../testing/scripted-model.ts';
@@ -124,6 +125,7 @@ async function serve(): Promise<Bench> {
       sessionRetentionSeconds: null,
     },
     owner: 'test',
+    ownership: createOwnership({ store, clock, owner: 'test', processes: systemProcesses }),
   };
   const settings = {
     maxBodyBytes: 100_000,

@@ -6,7 +6,7 @@ import { createScriptedModel } from '../testing/scripted-model.ts';
 import { noSettings } from '../../test/support/agents.ts';
 
 const create = (config: object, parts: Parameters<typeof createAgent>[1] = {}) =>
-  createAgent(config as AgentConfig, { settings: noSettings, ...parts });
+  createAgent(config, { settings: noSettings, ...parts });
 const model = createScriptedModel([]);
 const digest = (config: AgentConfig) => agentRefOf(parseAgentConfig(config)).digest;
 

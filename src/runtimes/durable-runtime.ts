@@ -8,7 +8,7 @@ import { steerTask } from '../tasks/steer-task.ts';
 import type { ApprovalId } from '../core/ids.ts';
 import type { ApprovalRecord } from '../stores/store.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
-import type { PendingFilter, Runtime } from './runtime.ts';
+import type { CloseOptions, PendingFilter, Runtime } from './runtime.ts';
 import type { Services } from '../tasks/services.ts';
 
 const defaultLimit = 100;
@@ -17,7 +17,7 @@ const defaultLimit = 100;
 export function createDurableRuntime(
   services: Services,
   agents: readonly AssembledAgent[],
-  { close }: { close(): Promise<void> },
+  { close }: Pick<Runtime, 'close'>,
 ): Runtime {
   const { store } = services;
   const runs = new DurableRuns(services, agents);
@@ -26,8 +26,8 @@ export function createDurableRuntime(
   const open = () => {
     if (closing !== null) throw new RuntimeStateError('This runtime is closed.');
   };
-  const closeOnce = async () => {
-    closing ??= close();
+  const closeOnce = async (options?: CloseOptions) => {
+    closing ??= close(options);
     await closing;
   };
 
@@ -122,7 +122,7 @@ export function createDurableRuntime(
       return closing !== null;
     },
     close: closeOnce,
-    [Symbol.asyncDispose]: closeOnce,
+    [Symbol.asyncDispose]: () => closeOnce(),
   };
   return runtime;
 }

@@ -30,6 +30,10 @@ export interface Decision {
   readonly remember?: Remember;
 }
 
+export interface CloseOptions {
+  readonly drainMs?: number;
+}
+
 /** Durable runs: they go on without their caller, survive their process, and wait for people (E chapter 1.3). */
 export interface Runtime extends AsyncDisposable {
   run(input: RunInput, options?: DurableRunOptions): Promise<RunResult>;
@@ -83,6 +87,9 @@ export interface Runtime extends AsyncDisposable {
     list(filter: { readonly sessionId: string }): Promise<readonly RunRecord[]>;
   };
   readonly closed: boolean;
-  /** Leaves what runs to the next start, in order (E-834). */
-  close(): Promise<void>;
+  /**
+   * Takes nothing more, lets what runs end for `drainMs` (absent: 10,000), and leaves the rest, in order, to another process
+   * or the next start (E-834).
+   */
+  close(options?: CloseOptions): Promise<void>;
 }

@@ -34,12 +34,14 @@ function writer() {
   return { tool, ran: () => ran };
 }
 
+function withoutPath({ agentPath: _path, ...event }: RunEvent): RunEvent {
+  return event;
+}
+
 /** The run's own log out of a stream with children, and theirs by path. */
 function logsIn(events: readonly RunEvent[]): Record<string, readonly RunEvent[]> {
   const paths = Object.groupBy(events, ({ agentPath = [] }) => agentPath.join('/'));
-  return Object.fromEntries(
-    Object.entries(paths).map(([path, log = []]) => [path, log.map(({ agentPath: _, ...event }) => event as RunEvent)]),
-  );
+  return Object.fromEntries(Object.entries(paths).map(([path, log = []]) => [path, log.map(withoutPath)]));
 }
 
 describe('E-905: a sub-agent', () => {

@@ -75,10 +75,12 @@ export interface Accepted {
 export async function acceptTask(services: Services, request: TaskRequest): Promise<Accepted> {
   const repeated = await findRepeated(services, request);
   if (repeated !== null) return repeated;
+  if (services.runs.isDraining && request.child === undefined) throw closing();
   refuseTimeout(services, request.body);
   const place = await findPlace(services, request);
   const model = await chooseModel(services, request.body, place.harness);
   const admission = await makeAdmission(services, request, { ...place, model });
+  await services.ownership.present();
   const admitted = await services.log.admit(admission);
   if (admitted.outcome === 'replayed') return replayOf(services, request.principal, admitted);
   if (admitted.outcome !== 'admitted') throw refusal(admission, admitted);
@@ -271,6 +273,17 @@ function refusal(
     case 'not-queued':
       return new NotFoundError('message');
   }
+}
+
+/** What works for a task that is at work is let begin; nothing else is (E-834). */
+function closing(): RequestError {
+  return new RequestError({
+    status: 503,
+    errorType: 'server_error',
+    code: 'harness_unavailable',
+    message: 'The server is closing and takes no new tasks; nothing was started.',
+    headers: { 'Retry-After': '5' },
+  });
 }
 
 function notTip(tip: RunId | null): RequestError {

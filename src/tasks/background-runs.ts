@@ -17,8 +17,8 @@ export interface RunSignals {
 }
 
 export interface BackgroundRuns {
-  /** Starts the work of one run; does nothing when it is at work already, or after `drain`. A rejection is logged. */
-  start(runId: RunId, work: (signals: RunSignals) => Promise<void>): void;
+  /** Starts the work of one run; false when it is at work already, or everything has been stopped. A rejection is logged. */
+  start(runId: RunId, work: (signals: RunSignals) => Promise<void>): boolean;
   /** Work that outlives its run, such as a harness that closes its session. A shutdown waits for it as well. */
   cleanUp(runId: RunId, work: () => Promise<unknown>): void;
   /** Asks the run to stop. False when it does not run here. */
@@ -27,10 +27,14 @@ export interface BackgroundRuns {
   /** Asks for a shorter conversation before the next step; false when the run is not at work here. */
   compact(runId: RunId, request: { readonly instructions?: string }): boolean;
   isRunning(runId: RunId): boolean;
+  /** The runs that are at work here. */
+  running(): readonly RunId[];
   /** Resolves when the run's work is over; at once when it does not run here. */
   ended(runId: RunId): Promise<void>;
-  /** Stops all and waits for them; for clean-ups not for ever (E-834). Nothing can be started afterwards. */
-  drain(how?: 'shutdown' | 'cancel'): Promise<void>;
+  /** Lets what is at work end, so long; then stops the rest and waits for it, for clean-ups not for ever (E-834). */
+  drain(options?: { readonly withinMs?: number; readonly how?: 'shutdown' | 'cancel' }): Promise<void>;
+  /** From the call of `drain`: what is here may go on and start what it needs; nothing else is to be begun. */
+  readonly isDraining: boolean;
 }
 
 /** How long a shutdown waits for clean-ups. */
@@ -46,14 +50,14 @@ interface RunningWork {
 export function createBackgroundRuns({ clock, logger }: { clock: Clock; logger: Logger }): BackgroundRuns {
   const running = new Map<RunId, RunningWork>();
   const cleaning = new Set<Promise<void>>();
-  let draining = false;
+  let state: 'open' | 'draining' | 'stopped' = 'open';
   const stopRun = (runId: RunId, how: StopTurn['how']) => {
     running.get(runId)?.stop.abort(new StopTurn(how));
     return running.has(runId);
   };
   return {
     start(runId, work) {
-      if (draining || running.has(runId)) return;
+      if (state === 'stopped' || running.has(runId)) return false;
       const [stop, pause] = [new AbortController(), new AbortController()];
       const take = () => {
         const entry = running.get(runId);
@@ -65,6 +69,7 @@ export function createBackgroundRuns({ clock, logger }: { clock: Clock; logger: 
         .catch((cause: unknown) => logger.error('A run was left by its owner.', { runId }, cause))
         .finally(() => running.delete(runId));
       running.set(runId, { stop, pause, compaction: null, done });
+      return true;
     },
     cleanUp(runId, work) {
       const done: Promise<void> = work()
@@ -84,14 +89,29 @@ export function createBackgroundRuns({ clock, logger }: { clock: Clock; logger: 
       return entry !== undefined;
     },
     isRunning: (runId) => running.has(runId),
+    running: () => [...running.keys()],
     ended: async (runId) => running.get(runId)?.done,
-    async drain(how = 'shutdown') {
-      draining = true;
+    get isDraining() {
+      return state !== 'open';
+    },
+    async drain({ withinMs = 0, how = 'shutdown' } = {}) {
+      state = 'draining';
+      if (withinMs > 0) await within(withinMs, emptied());
+      state = 'stopped';
       for (const runId of running.keys()) stopRun(runId, how);
-      await Promise.all([...running.values()].map(({ done }) => done));
-      const waited = new AbortController();
-      await Promise.race([Promise.all(cleaning), sleep(clock, cleanUpMs, waited.signal)]);
-      waited.abort();
+      await emptied();
+      await within(cleanUpMs, Promise.all(cleaning));
     },
   };
+
+  /** What is at work may start more. */
+  async function emptied(): Promise<void> {
+    while (running.size > 0) await Promise.all([...running.values()].map(({ done }) => done));
+  }
+
+  async function within(ms: number, work: Promise<unknown>): Promise<void> {
+    const over = new AbortController();
+    await Promise.race([work, sleep(clock, ms, over.signal)]);
+    over.abort();
+  }
 }

@@ -47,6 +47,7 @@ export async function stopRun(services: Services, runId: RunId): Promise<void> {
 async function endRunning(services: Services, runId: RunId): Promise<void> {
   if (services.runs.stop(runId, 'cancel')) await services.runs.ended(runId);
   const run = await services.store.run(runId);
-  if (run?.status !== 'running' || run.owner !== null) return;
+  if (run?.status !== 'running') return;
+  if (run.owner !== null && (await services.ownership.living()).has(run.owner)) return;
   if (await takeOver(services, run)) await services.runs.ended(runId);
 }

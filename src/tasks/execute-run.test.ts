@@ -6,6 +6,7 @@ import { applyDrafts, closeRun } from '../core/closing.ts';
 import { checkLog } from '../testing/check-log.ts';
 import { createBackgroundRuns } from './background-runs.ts';
 import { createFrameFeeds } from './frame-feeds.ts';
+import { createOwnership } from './ownership.ts';
 import { createRegistry } from '../harnesses/registry.ts';
 import { createRunLog } from '../stores/run-log.ts';
 import { harnessIds, type RunId } from '../core/ids.ts';
@@ -66,6 +67,13 @@ async function rig(
     log,
     clock,
     owner,
+    // Everybody else is dead.
+    ownership: createOwnership({
+      store,
+      clock,
+      owner,
+      processes: { self: { place: '', pid: 1, startTicks: null }, look: () => 'dead' },
+    }),
     random: systemRandom,
     logger: silentLogger,
     harnesses: createRegistry([badHarness(prompt, parts.openSession)]),

@@ -9,6 +9,7 @@
 // W4. To be wrong here costs work and never the log: who was robbed can write nothing any more (E-827).
 
 import type { Clock } from '../core/clock.ts';
+import type { RunId } from '../core/ids.ts';
 import type { OwnerRecord, Store } from '../stores/store.ts';
 
 type Identity = Pick<OwnerRecord, 'place' | 'pid' | 'startTicks'>;
@@ -19,16 +20,21 @@ export interface Processes {
   look(other: Identity): 'alive' | 'dead' | 'unseen';
 }
 
-export interface Lease {
+export interface OwnershipPolicy {
+  /** Silence after which a process that may live has nothing any more (W3). */
   readonly leaseMs: number;
   /** Well below `leaseMs`. */
   readonly renewEveryMs: number;
+  /** How long a run waits for a process that has its agent (E-833). */
+  readonly agentWaitMs: number;
 }
 
-export const defaultLease: Lease = { leaseMs: 30_000, renewEveryMs: 10_000 };
+const defaults: OwnershipPolicy = { leaseMs: 30_000, renewEveryMs: 10_000, agentWaitMs: 600_000 };
 
 export interface Ownership {
-  readonly lease: Lease;
+  readonly policy: OwnershipPolicy;
+  /** Runs that nobody works on and whose agent is not here, with the time since when this process knows of it (E-833). */
+  readonly agentless: Map<RunId, number>;
   /** Says that this process lives. */
   renew(): Promise<void>;
   /** Resolves once that was said, and is to be awaited before a run is made this process's (W1). */
@@ -44,7 +50,7 @@ export interface OwnershipOptions {
   readonly clock: Clock;
   readonly owner: string;
   readonly processes: Processes;
-  readonly lease?: Lease;
+  readonly policy?: Partial<OwnershipPolicy>;
 }
 
 /** A listener that was away for longer has missed what was said. */
@@ -60,8 +66,9 @@ export function createOwnership({
   clock,
   owner,
   processes,
-  lease = defaultLease,
+  policy: own = {},
 }: OwnershipOptions): Ownership {
+  const policy = { ...defaults, ...own };
   let said: OwnerRecord | null = null;
   let saying: Promise<void> | null = null;
   let listenedAtMs: number | null = null;
@@ -83,7 +90,8 @@ export function createOwnership({
   }
 
   return {
-    lease,
+    policy,
+    agentless: new Map(),
     renew,
     present: () => saying ?? renew(),
     async living() {
@@ -94,7 +102,7 @@ export function createOwnership({
       const living = new Set([owner]);
       for (const row of rows) {
         if (row.owner === owner) continue;
-        if (silenceOf(row, sinceLastMs) < lease.leaseMs && processes.look(row) !== 'dead') living.add(row.owner);
+        if (silenceOf(row, sinceLastMs) < policy.leaseMs && processes.look(row) !== 'dead') living.add(row.owner);
         else await store.removeOwner(row);
       }
       for (const name of silences.keys()) if (!living.has(name)) silences.delete(name);

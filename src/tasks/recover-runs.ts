@@ -1,13 +1,20 @@
 // Nothing stays in progress by mistake: runs that no living owner works on are taken over, and go on from their logs or end
 // with an honest error (UD-60, E-830).
+//
+// V1. What is at work here is reserved before it is taken: a process never takes the same run twice.
+// V2. It is taken as it was seen: of many who find it left one gets it (E-825).
+// V3. A run whose agent is not here is left to who has it, and fails only when nobody came for long (E-833).
+// V4. What was taken from this process is left at once: its calls are aborted, its late words refused (E-827).
 
-import type { Ending } from '../core/closing.ts';
 import { endRun, executeRun } from './execute-run.ts';
+import type { Ending } from '../core/closing.ts';
+import type { RunErrorType } from '../core/outcome.ts';
 import type { RunId } from '../core/ids.ts';
 import type { RunRecord, UnfinishedRun } from '../stores/store.ts';
 import type { Services } from './services.ts';
 
-type TakenRun = Pick<UnfinishedRun, 'runId' | 'owner' | 'phase'>;
+/** A run as it was seen; without `control` it is none that shall be cancelled. */
+type SeenRun = Pick<UnfinishedRun, 'runId' | 'owner' | 'phase'> & Partial<Pick<UnfinishedRun, 'control'>>;
 
 /** A run that this process admitted and that is not at work after so long was left by a failure of the store. */
 const leftBehindAfterMs = 5_000;
@@ -19,12 +26,19 @@ const maxTakeovers = 10;
  * taken over hinders no other. Gives the number of runs taken over.
  */
 export async function recoverRuns(services: Services): Promise<number> {
+  const { runs, store, ownership } = services;
+  const open = await store.unfinishedRuns();
+  // Asked after: who admits a run has said before that it lives.
+  const living = await ownership.living();
+  await leaveLost(services, open);
+  const left = new Set<RunId>();
   let taken = 0;
-  for (const run of await services.store.unfinishedRuns()) {
+  for (const run of open) {
     // What was asked for elsewhere, or in the instant of admission, has set the flag and found nobody to tell.
-    if (run.control === 'cancel') services.runs.stop(run.runId, 'cancel');
-    if (run.control === 'pause') services.runs.pause(run.runId);
-    if (services.runs.isRunning(run.runId) || isBeingAdmitted(services, run) || mustWait(run)) continue;
+    if (run.control === 'cancel') runs.stop(run.runId, 'cancel');
+    if (run.control === 'pause') runs.pause(run.runId);
+    if (runs.isDraining || isAtWork(services, run, living) || mustWait(run)) continue;
+    left.add(run.runId);
     try {
       if (!(await takeOver(services, run))) continue;
       taken += 1;
@@ -33,7 +47,30 @@ export async function recoverRuns(services: Services): Promise<number> {
       services.logger.error('A run cannot be taken over.', { runId: run.runId }, cause);
     }
   }
+  for (const runId of ownership.agentless.keys()) if (!left.has(runId)) ownership.agentless.delete(runId);
   return taken;
+}
+
+/** Stops what goes on here and is another's by now, or was ended by another (V4). */
+async function leaveLost({ runs, store, owner, logger }: Services, open: readonly UnfinishedRun[]): Promise<void> {
+  const mine = new Set(open.flatMap((run) => (run.owner === owner ? [run.runId] : [])));
+  for (const runId of runs.running()) {
+    if (mine.has(runId)) continue;
+    const run = await store.run(runId);
+    if (run === null || run.owner === owner || (run.owner === null && run.status === 'running')) continue;
+    if (run.owner !== null) logger.warn('Another process has taken over a run of this one.', { runId });
+    runs.stop(runId, 'shutdown');
+  }
+}
+
+function isAtWork(
+  { runs, owner, clock }: Services,
+  run: UnfinishedRun,
+  living: ReadonlySet<string>,
+): boolean {
+  if (runs.isRunning(run.runId)) return true;
+  if (run.owner === owner) return clock.now() - run.createdAtMs < leftBehindAfterMs;
+  return run.owner !== null && living.has(run.owner);
 }
 
 /** A parked run goes on once nothing is open any more and no pause holds it, or to be cancelled (E-601). */
@@ -48,31 +85,78 @@ async function pauseAgain({ store, runs }: Services, runId: RunId): Promise<void
   runs.pause(runId);
 }
 
-function isBeingAdmitted({ owner, clock }: Services, run: UnfinishedRun): boolean {
-  return run.owner === owner && clock.now() - run.createdAtMs < leftBehindAfterMs;
+/**
+ * Makes the run this process's and starts it; false when it is at work here, over, not any more as it was seen, or when its
+ * agent is not here.
+ */
+export async function takeOver(services: Services, seen: SeenRun): Promise<boolean> {
+  const taken = Promise.withResolvers<boolean>();
+  const started = services.runs.start(seen.runId, async (signals) => {
+    const claim = await claimRun(services, seen).catch((cause: unknown) => {
+      taken.reject(cause);
+      return null;
+    });
+    taken.resolve(claim !== null);
+    if (claim === null) return;
+    const { run, ending } = claim;
+    await (ending === null ? executeRun(services, { run, continues: true, ...signals }) : endRun(services, run, ending));
+  });
+  return started && taken.promise;
 }
 
-/** Makes the run this process's and starts it; false when it is another's, over, or not in that phase any more. */
-export async function takeOver(services: Services, { runId, owner, phase }: TakenRun): Promise<boolean> {
-  const run = await services.store.takeOver(runId, services.owner, phase);
-  if (run === null) return false;
-  const nowMs = services.clock.now();
+interface Claim {
+  readonly run: RunRecord;
+  /** Null: it goes on. */
+  readonly ending: Ending | null;
+}
+
+async function claimRun(services: Services, { runId, owner, phase, control }: SeenRun): Promise<Claim | null> {
+  const { store, clock, logger, ownership } = services;
+  const agent = control === 'cancel' ? 'here' : await judgeAgent(services, runId);
+  if (agent === 'awaited') return null;
+  await ownership.present();
+  const run = await store.takeOver(runId, services.owner, { owner, phase });
+  if (run === null) return null;
+  const nowMs = clock.now();
   // An owner that was shut down in order has let go of its runs, and so has one that parked: no sign of a run that brings
   // servers down.
   const since = { nowMs, sinceMs: nowMs - takeoverWindowMs };
-  const takeovers = owner === null ? 0 : await services.store.countTakeover(runId, since);
-  const ending = endingAtOnce(run, takeovers);
-  services.logger.info('A run is taken over.', { runId, takeovers });
-  services.runs.start(runId, (signals) =>
-    ending === null ? executeRun(services, { run, continues: true, ...signals }) : endRun(services, run, ending),
-  );
-  return true;
+  const takeovers = owner === null ? 0 : await store.countTakeover(runId, since);
+  logger.info('A run is taken over.', { runId, takeovers });
+  return { run, ending: endingAtOnce(run, { takeovers, agent }) };
+}
+
+/** Whether the agent of a run is here, or is not and can be waited for, or was waited for in vain (V3). */
+async function judgeAgent(services: Services, runId: RunId): Promise<'here' | 'awaited' | 'missing'> {
+  const { clock, harnesses, logger, ownership } = services;
+  const { agentless, policy } = ownership;
+  const sinceMs = agentless.get(runId);
+  if (sinceMs !== undefined) return clock.now() - sinceMs < policy.agentWaitMs ? 'awaited' : 'missing';
+  const base = await baseOf(services, runId);
+  if (base === null || harnesses.adapter(base) !== undefined) return 'here';
+  agentless.set(runId, clock.now());
+  logger.warn('A run waits for a process that has its agent.', { runId, base, failsAfterMs: policy.agentWaitMs });
+  return 'awaited';
+}
+
+/** Null for a log that cannot be read, or names none: who takes the run ends it. */
+async function baseOf({ store }: Services, runId: RunId): Promise<string | null> {
+  const [first] = await store.readEvents(runId, { after: 0, limit: 1 }).catch(() => []);
+  return first?.type === 'run-started' ? (first.data._config?.base ?? null) : null;
 }
 
 /** A cancel that was accepted stands; a run that brings its process down again and again is given up (E-832). */
-function endingAtOnce({ control }: RunRecord, takeovers: number): Ending | null {
+function endingAtOnce(
+  { control }: RunRecord,
+  { takeovers, agent }: { readonly takeovers: number; readonly agent: 'here' | 'missing' },
+): Ending | null {
   if (control === 'cancel') return { status: 'cancelled' };
+  if (agent === 'missing')
+    return givenUp('AgentUnavailableError', 'The agent of this task is not here any more, and nobody came who has it.');
   if (takeovers <= maxTakeovers) return null;
-  const message = 'The server stopped too often while this task ran; it was given up.';
-  return { status: 'failed', error: { type: 'RecoveryExhaustedError', message, retryable: false } };
+  return givenUp('RecoveryExhaustedError', 'The server stopped too often while this task ran; it was given up.');
+}
+
+function givenUp(type: RunErrorType, message: string): Ending {
+  return { status: 'failed', error: { type, message, retryable: false } };
 }

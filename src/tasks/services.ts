@@ -4,6 +4,7 @@ import type { FrameFeeds } from './frame-feeds.ts';
 import type { HarnessRegistry } from '../harnesses/registry.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Random } from '../core/random.ts';
+import type { Ownership } from './ownership.ts';
 import type { RunLog } from '../stores/run-log.ts';
 import type { Store } from '../stores/store.ts';
 import type { Workspaces } from '../files/workspaces.ts';
@@ -37,4 +38,5 @@ export interface Services {
   readonly settings: TaskSettings;
   /** Names this process among owners of runs. */
   readonly owner: string;
+  readonly ownership: Ownership;
 }

@@ -16,12 +16,21 @@ export interface StartedTask {
  */
 export async function startQueued(services: Services, only?: SessionId): Promise<readonly StartedTask[]> {
   const started: StartedTask[] = [];
+  if (services.runs.isDraining) return started;
   for (const task of await services.store.startableTasks()) {
     if (only !== undefined && task.sessionId !== only) continue;
+    if (!(await hasAgentOf(services, task))) continue;
     const runId = await start(services, task);
     if (runId !== null) started.push({ messageId: task.messageId, runId });
   }
   return started;
+}
+
+/** A task of an agent that is not here is for the process that has it (E-833). */
+async function hasAgentOf({ store, harnesses }: Services, { sessionId }: QueuedTask): Promise<boolean> {
+  const session = await store.session(sessionId);
+  const harness = session === null ? null : await store.harness(session.harnessId);
+  return harness === null || harnesses.adapter(harness.base) !== undefined;
 }
 
 async function start(services: Services, task: QueuedTask): Promise<RunId | null> {

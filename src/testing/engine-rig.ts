@@ -219,6 +219,7 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
     run: (runOptions) => play(false, runOptions),
     async recover(cut = [...log], runOptions = {}) {
       log.splice(0, log.length, ...cut);
+      await clock.advance(Math.max(0, (log.at(-1)?.at ?? 0) - clock.now()));
       const { result, pending } = state();
       const decided = result?.status === 'awaiting-input' && !pending.some(isOpen);
       if (result !== null && !decided) return result;

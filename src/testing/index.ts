@@ -1,6 +1,7 @@
 // What authors of harnesses, stores and agents need to test theirs. Nothing here is loaded by the server.
 
 export { checkLog } from './check-log.ts';
+export { createClientModel, type ClientModel } from './client-model.ts';
 export { createEngineRig, type EngineRig, type EngineRigOptions } from './engine-rig.ts';
 export { createManualClock, type ManualClock } from './manual-clock.ts';
 export { createScriptedModel, type ScriptedModel } from './scripted-model.ts';

@@ -38,7 +38,7 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 /** Iterates until an event of that type; leaves the stream open. */
-export async function until<T extends RunEvent['type']>(events: AsyncIterator<RunEvent>, type: T): Promise<void> {
+export async function until(events: AsyncIterator<RunEvent>, type: RunEvent['type']): Promise<void> {
   for (let next = await events.next(); next.done !== true; next = await events.next())
     if (next.value.type === type) return;
   throw new Error(`The stream ended before ${type}.`);
