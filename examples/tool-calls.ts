@@ -1,27 +1,28 @@
-// Shows a tool call while it is being written, when it runs, and what came back; then how the run ended.
-// Run it with: npx node examples/tool-calls.ts [MODEL] [PROMPT]
-import { createAgent, verdictOf } from '../src/index.ts';
+// Shows a tool call while it is being written, when it runs, and what came back. The model is scripted: it writes slowly.
+// Run it with: npx node examples/tool-calls.ts
+import { createAgent, defineTool } from '../src/index.ts';
+import { createScriptedModel, simpleText } from '../src/testing/index.ts';
+import { z } from 'zod';
 
-await using agent = createAgent({ model: process.argv[2] ?? 'demo' });
-const stream = agent.runStream(process.argv[3] ?? 'Summarise README.md in three bullets');
+const report = ['{"path":"report.md",', '"content":"A long ', 'report, written ', 'piece by piece."}'];
+const provider = createScriptedModel([
+  { pieces: [{ kind: 'tool-call', id: 'call_1', name: 'save', arguments: report }] },
+  simpleText('Saved.'),
+]);
+const save = defineTool({
+  name: 'save',
+  description: 'Saves a text.',
+  input: z.object({ path: z.string(), content: z.string() }),
+  run: ({ path, content }) => `${content.length} characters in ${path}`,
+});
+await using agent = createAgent({}, { provider, tools: [save] });
+const stream = agent.runStream('Write a report');
 for await (const event of stream) {
-  switch (event.type) {
-    case 'tool-call-delta':
-      if (event.data.partialJson === '') console.log(`[writing a call to ${event.data.name} …]`);
-      break;
-    case 'tool-call-start':
-      console.log(`[running ${event.data.name} ${JSON.stringify(event.data.input)}]`);
-      break;
-    case 'tool-result':
-      console.log(
-        event.data.isError ? `[failed: ${event.data.content}]` : `[${event.data.content.length} characters back]`,
-      );
-      break;
-    case 'text-complete':
-      console.log(event.data);
-      break;
-    default:
-      break;
-  }
+  if (event.type === 'attempt-reset') console.log('[drop what was shown of this attempt]');
+  else if (event.type === 'tool-call-delta' && event.data.partialJson === '')
+    console.log(`[writing a call to ${event.data.name} …]`);
+  else if (event.type === 'tool-call-delta') console.log(`    ${event.data.partialJson}`);
+  else if (event.type === 'tool-call-start') console.log(`[running ${event.data.name}]`);
+  else if (event.type === 'tool-result') console.log(`[it says: ${event.data.content}]`);
 }
-console.log(`verdict: ${verdictOf(await stream.result())}`);
+console.log((await stream.result()).output);

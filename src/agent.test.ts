@@ -12,6 +12,7 @@ import { defineTool } from './engine/define-tool.ts';
 import { loadConfig } from './config.ts';
 import { simpleCall, simpleText, type ScriptedReply } from './testing/model-servers/reply-script.ts';
 import { startModelServer } from './testing/model-servers/model-server.ts';
+import { clockServer } from '../test/support/clock-server.ts';
 import { collect, noSettings, scriptedAgent } from '../test/support/agents.ts';
 import type { HookName } from './engine/hooks.ts';
 import type { ModelRequest } from './engine/model.ts';
@@ -95,11 +96,8 @@ test('fetch gives the tool fetch_url; disabledTools takes any tool away', async 
 
 describe('E-903: MCP servers', () => {
   test('are started for the first run, ask before each call, and end with the agent', async () => {
-    const folder = temporaryFolder();
-    const file = join(folder, 'server.mjs');
-    writeFileSync(file, mcpServer);
     const { agent, model } = scriptedAgent(playing(simpleCall('a', 'clock_tell', {})), {
-      mcp: [{ transport: 'stdio', name: 'clock', command: process.execPath, args: [file] }],
+      mcp: [clockServer(temporaryFolder())],
     });
     const asked: string[] = [];
     const events = await collect(
@@ -122,14 +120,6 @@ describe('E-903: MCP servers', () => {
     expect(events.at(-1)).toMatchObject({ data: { status: 'completed' } });
   });
 });
-
-const mcpServer = `
-import { McpServer } from ${JSON.stringify(import.meta.resolve('@modelcontextprotocol/sdk/server/mcp.js'))};
-import { StdioServerTransport } from ${JSON.stringify(import.meta.resolve('@modelcontextprotocol/sdk/server/stdio.js'))};
-const server = new McpServer({ name: 'clock', version: '1' });
-server.registerTool('tell', { description: 'Tells.' }, () => ({ content: [{ type: 'text', text: String(process.pid) }] }));
-await server.connect(new StdioServerTransport());
-`;
 
 function isGone(pid: number): boolean {
   try {

@@ -1,22 +1,60 @@
 import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 const run = promisify(execFile);
-const play = async (name: string) => {
+async function play(name: string): Promise<string> {
   const env = { ...process.env, REINS_DEMO_SPEED: 'full' };
   return (await run(process.execPath, [`examples/${name}.ts`], { env })).stdout;
+}
+
+const outputs: Readonly<Record<string, string | RegExp>> = {
+  'stream-text': '1\n2\n3\n4\n5\n',
+  'answer-restarted': `on the screen: Let me look. It is gr
+[transient-error: back to what is kept]
+on the screen: Let me look. It is blue.
+the answer:    It is blue.
+`,
+  'stream-events': /^> calling read_file\(\{"path":"LICENSE"\}\)\n- .+\n- .+\ncompleted after 2 steps$/m,
+  'tool-calls': `[writing a call to save …]
+    {"path":"report.md",
+    "content":"A long${' '}
+    report, written${' '}
+    piece by piece."}
+[running save]
+[it says: 38 characters in report.md]
+Saved.
+`,
+  'stop-early': '1\n2\n[cancelled]\n',
+  progress: /^(\[still waiting on the retry: 0\.\d s\]\n)+(\[still waiting on the model: 0\.\d s\]\n)+At last\.\n$/,
+  todos: '[0/3] Read the code\n[1/3] Write the test\n[2/3] Mend the bug\n[3/3] all done\nIt is mended.\n',
+  approvals: `may it call write_file({"path":"a.txt","content":"A"})? no
+completed; files: none
+waits for a word on write_file
+Done. files: a.txt
+`,
+  fallbacks: /^\[openai-compatible\/qwen3 → demo: .+\]\nhere I am, says demo; fallback: true\n$/,
+  'structured-output': "{ city: 'Bern', people: 137000 }\n",
+  'sub-agent': `agent: calls delegate_reader
+reader: Keep the notice.
+agent: It asks you to keep the notice.
+answer: It asks you to keep the notice.
+`,
+  'server-in-process': /"3"/,
 };
 
-test('examples/stream-text shows the answer as it comes', async () => {
-  expect(await play('stream-text')).toBe('1\n2\n3\n4\n5\n');
+describe.concurrent('an example shows what it says', () => {
+  for (const [name, expected] of Object.entries(outputs))
+    test(`examples/${name}`, async () => {
+      const output = await play(name);
+      if (typeof expected === 'string') expect(output).toBe(expected);
+      else expect(output).toMatch(expected);
+    });
 });
 
-test('examples/tool-calls shows the call being written, run and answered, and the verdict', async () => {
-  const output = await play('tool-calls');
-  expect(output).toMatch(/writing a call to read_file[^]*running read_file[^]*characters back[^]*verdict: ok/);
-});
-
-test('examples/server-in-process drops a stream and reads the rest without a gap', async () => {
-  expect(await play('server-in-process')).toContain('"3"');
+test('every example is played, but for those that other tests play', () => {
+  const elsewhere = ['durable-resume'];
+  const names = globSync('examples/*.ts').map((path) => path.slice('examples/'.length, -'.ts'.length));
+  expect(names.filter((name) => !(name in outputs) && !elsewhere.includes(name))).toEqual([]);
 });

@@ -30,11 +30,17 @@ export interface ReinsOptions {
 }
 
 /** The real command in a bare environment: no key of the machine reaches it. */
-export function startReins(
+export function startReins(args: readonly string[], options: ReinsOptions = {}): ReinsProcess {
+  return startProgram(`${root}bin/reins.js`, args, options);
+}
+
+/** Another program in the same. */
+export function startProgram(
+  program: string,
   args: readonly string[],
   { node = process.execPath, env = {}, input, cwd }: ReinsOptions = {},
 ): ReinsProcess {
-  const child = spawn(node, [`${root}bin/reins.js`, ...args], {
+  const child = spawn(node, [program, ...args], {
     env: { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', ...env },
     cwd: cwd ?? root,
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { clockServer } from './support/clock-server.ts';
 import { reins, startReins, temporaryFolder } from './reins-process.ts';
 
 const full = { REINS_DEMO_SPEED: 'full' };
@@ -72,4 +73,17 @@ test('a failing model: the person at the terminal reads who failed and how, and 
   expect(code).toBe(1);
   expect(stderr).toMatch(/^A model call failed \(openai-compatible\/m, status 401\): /m);
   expect(stderr).not.toMatch(/key-1234|^\s+at /m);
+});
+
+test('a call that a person has to allow ends the run with 4, and says which', async () => {
+  const cwd = temporaryFolder();
+  const config = join(temporaryFolder(), 'config.json');
+  const server = { ...clockServer(temporaryFolder()), permission: 'ask' };
+  writeFileSync(config, JSON.stringify({ agent: { mcp: [server] } }));
+  const prompt = 'Call the tool clock_tell with {}';
+  const { code, stderr } = await reins(['run', prompt, '--model', 'demo', '--cwd', cwd, '--config', config], {
+    env: full,
+  });
+  expect(code).toBe(4);
+  expect(stderr).toMatch(/clock_tell[^]*Waits for a person/);
 });

@@ -49,7 +49,7 @@ test('of servers that start on one new folder at once one makes the key and the 
   for (const text of said) {
     const url = listening.exec(text)?.[1] ?? '';
     const harnesses = await fetch(`${url}/v1/harnesses`, { headers: { authorization: `Bearer ${key}` } });
-    expect(await harnesses.json()).toMatchObject({ data: [{ base: 'native' }] });
+    expect(await harnesses.json()).toMatchObject({ harnesses: [{ base: 'native' }] });
   }
   const pid = () => Number(readFileSync(join(data, 'server.pid'), 'utf8'));
   expect(servers.map(({ child }) => child.pid)).toContain(pid());

@@ -6,8 +6,9 @@ import { parseVerbArgs, type Verb } from './verb.ts';
 
 const usage = `Usage: reins serve [--host H] [--port P] [--data DIR] [--config FILE]
 
-Serves the protocol until a stop signal (Ctrl-C, or kill of the process named in server.pid in the data folder); running
-tasks are kept and go on at the next start. A second signal ends it at once.
+Serves the protocol until a stop signal (Ctrl-C, or kill of the process named in server.pid in the data folder). Then
+running tasks have limits.drainSeconds (10) to end; the rest is kept and goes on at another server of the folder, or at the
+next start. A second signal ends it at once.
 
   --host H       address to listen on (REINS_HOST, 127.0.0.1); beyond loopback only with REINS_API_KEY
   --port P       port, 0 for any free one (REINS_PORT, 4242)
@@ -37,13 +38,15 @@ export const serve: Verb = {
       out.write(`reins listening on ${url}\n`);
       if (firstKey !== null) out.write(introduceKey({ key: firstKey, url, dataDir: config.server.dataDir }));
       await aborted(stop);
-      err.write('reins: stopping; a second signal ends it at once.\n');
+      err.write(`reins: stopping${grace(config.limits.drainSeconds)}; a second signal ends it at once.\n`);
     } finally {
       await server.close();
     }
     return 0;
   },
 };
+
+const grace = (seconds: number) => (seconds === 0 ? '' : `, running tasks have ${seconds} s to end`);
 
 /** The address could not be taken: exit code 1. */
 class ListenError extends ReinsError {}

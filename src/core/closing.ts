@@ -56,7 +56,7 @@ export function closeRun(state: RunState, ending: Ending, nowMs: number): readon
     .map((entry) => decidedBy('engine', entry, { decision: 'cancelled' }));
   const pending = uncertainCalls(state, nowMs);
   if (state.open !== null) drafts.push(...closeStep(state, state.open, { ending, nowMs }));
-  if (ending.status !== 'cancelled' && ending.budget !== undefined && state.budget === null)
+  if (ending.status !== 'cancelled' && ending.budget !== undefined)
     drafts.push({ type: 'budget-reached', data: ending.budget, ...position });
   if (ending.status === 'failed') drafts.push({ type: 'error', data: ending.error, ...position });
   const closed = applyDrafts(state, drafts, nowMs);
@@ -273,7 +273,7 @@ function resultOf(
     model: {
       requested: state.requested,
       served: state.served,
-      fallback: state.piecesSwitched || state.last?.switched === true,
+      fallback: state.piecesSwitched || (isAnswer(state) && state.last?.switched === true),
       reason: state.switchReason,
     },
     undelivered: state.unread,
@@ -302,10 +302,13 @@ function unfinishedText({ open, last, abandonedText }: RunState, output: string)
   return abandonedText || (output === '' ? (last?.text ?? '') : '');
 }
 
-/** Text of the answer: the last accepted reply whose calls, if it has any, were not run (E-061). */
+/** Whether the last accepted reply is part of the answer: it made no calls, or none that were run (E-061). */
+function isAnswer({ open, last }: RunState): boolean {
+  return open === null && last !== null && last.finishReason !== null && (last.calls === 0 || last.callsNotRun);
+}
+
+/** Text of the answer, with the pieces that its last reply goes on with. */
 function outputOf(state: RunState): string {
-  const { last } = state;
-  const answers = last !== null && last.finishReason !== null && (last.calls === 0 || last.callsNotRun);
-  const answer = state.answerPieces + (answers ? last.text : '');
+  const answer = state.answerPieces + (isAnswer(state) ? (state.last?.text ?? '') : '');
   return [state.answerBefore, answer].filter((text) => text !== '').join('\n\n');
 }

@@ -157,7 +157,7 @@ export interface RunState {
   readonly answerBefore: string;
   /** Accepted pieces of an answer that a later step continues (E-401). */
   readonly answerPieces: string;
-  /** Whether another model than the requested one gave one of them. */
+  /** Whether another model than the requested one gave one of them, or the answer before. */
   readonly piecesSwitched: boolean;
   /** Text of the last attempt that was given up for good, for `partialOutput`. */
   readonly abandonedText: string;
@@ -382,7 +382,8 @@ function hearUser(state: RunState, { data }: RunEventOf<'user-message'>): RunSta
     return state.unread.includes(data.messageId) ? state : { ...state, unread: [...state.unread, data.messageId] };
   if (data.purpose !== 'todo-reminder') return state;
   const answerBefore = `${state.answerPieces}${state.last?.text ?? ''}`;
-  return { ...state, answerBefore, recoveries: { ...state.recoveries, reminded: true } };
+  const piecesSwitched = state.piecesSwitched || state.last?.switched === true;
+  return { ...state, answerBefore, piecesSwitched, recoveries: { ...state.recoveries, reminded: true } };
 }
 
 function startStep(state: RunState, event: RunEventOf<'step-started'>): RunState {
@@ -398,7 +399,9 @@ function startStep(state: RunState, event: RunEventOf<'step-started'>): RunState
     unread: [],
     countedSteps: state.countedSteps + (continues ? 0 : 1),
     answerPieces: continues ? state.answerPieces + (last?.text ?? '') : '',
-    piecesSwitched: continues && (state.piecesSwitched || last?.switched === true),
+    piecesSwitched: continues
+      ? state.piecesSwitched || last?.switched === true
+      : state.answerBefore !== '' && state.piecesSwitched,
     recoveries: {
       ...recoveries,
       truncations: recoveries.truncations + (kind === 'max-tokens' ? 1 : 0),

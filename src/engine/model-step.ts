@@ -231,8 +231,13 @@ async function* fail(
     if (shortened === 'shortened')
       return yield [resetAttempt(context.current(), { reason: 'context-overflow', retryInMs: 0, error, usage })];
   }
-  const env = { nowMs: parts.clock.now(), fraction: parts.random.fraction(), retry: parts.policies.retry };
-  yield reactToFailure(context.current(), o.failure, env);
+  // An ending that somebody has overtaken is written again: what failed has failed (E-661).
+  for (let ends = true; ends && context.current().result === null && !context.signal.aborted;) {
+    const env = { nowMs: parts.clock.now(), fraction: parts.random.fraction(), retry: parts.policies.retry };
+    const drafts = reactToFailure(context.current(), o.failure, env);
+    ends = drafts.some(({ type }) => type === 'run-result');
+    yield drafts;
+  }
 }
 
 /** Repairs that no run of ours may need (E-565); neighbours of one role are usual after steering. */

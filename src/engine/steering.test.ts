@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig, type EngineRigOptions } from '../testing/engine-rig.ts';
-import { simpleCall, simpleText } from '../testing/model-servers/reply-script.ts';
+import { simpleCall, simpleText, type ScriptedReply } from '../testing/model-servers/reply-script.ts';
 import { StopTurn } from '../core/stop-turn.ts';
 import type { RunEventType } from '../core/run-event.ts';
 
@@ -119,6 +119,16 @@ describe('E-665: what no step has read is named', () => {
     expect(result).toMatchObject({ steps: 2, output: 'As you wish.' });
     expect(request(rig, 1)).toEqual(request(rig, 0));
   });
+});
+
+test('E-661: a run that fails while somebody speaks has failed, and asks no more', async () => {
+  const refused: ScriptedReply = {
+    ...simpleText('a', 'b'),
+    fault: { kind: 'error-event', after: 1, type: 'invalid_request_error', message: 'No.' },
+  };
+  const { rig, result } = await steerAfter('text-delta', { replies: [refused, done] });
+  expect(result).toMatchObject({ status: 'failed', undelivered: ['m1'], partialOutput: 'a' });
+  expect(rig.model.calls).toHaveLength(1);
 });
 
 describe('E-665: while the run is parked', () => {

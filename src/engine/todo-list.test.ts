@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { createEngineRig, type EngineRig, type EngineRigOptions } from '../testing/engine-rig.ts';
-import { simpleCall, simpleCalls, simpleText } from '../testing/model-servers/reply-script.ts';
+import { simpleCall, simpleCalls, simpleText, type ScriptedReply } from '../testing/model-servers/reply-script.ts';
 import type { Todo } from '../core/run-event.ts';
 
 const todo = (content: string, status: Todo['status'] = 'pending'): Todo => ({ content, status });
@@ -112,9 +112,8 @@ describe('E-408: an open list at the end', () => {
   });
 
   test('a run that fails after it has the first answer alone', async () => {
-    const rig = plan({
-      replies: [write('a', todo('One')), simpleText('First.'), { fault: { kind: 'status', status: 400 } }],
-    });
+    const refused: ScriptedReply = { fault: { kind: 'status', status: 400 } };
+    const rig = plan({ replies: [write('a', todo('One')), simpleText('First.'), refused] });
     expect(await rig.run()).toMatchObject({ status: 'failed', output: 'First.' });
   });
 

@@ -11,6 +11,8 @@ import { createKey, createOwnerKey } from '../auth/keys.ts';
 import { harnessIds } from '../core/ids.ts';
 import type { JsonObject } from '../core/json.ts';
 import { silentLogger } from '../core/logger.ts';
+import { createMemoryContent } from '../runtimes/memory-content.ts';
+import { createModelHealth } from '../engine/model-health.ts';
 import { defaultPolicies } from '../engine/policies.ts';
 import { createWorkspaces } from '../files/workspaces.ts';
 import { createNativeAdapter } from '../harnesses/native/native-adapter.ts';
@@ -97,6 +99,8 @@ async function serve(): Promise<Bench> {
       logger,
       policies: defaultPolicies,
       tools: [],
+      content: createMemoryContent(),
+      health: createModelHealth({ clock }),
       openModel: async () => ({ model, traits: {}, maxOutputTokens: null }),
     },
     { list: () => [listing], choose: () => ({ available: true, id: 'scripted-1', ref }), defaultModel: 'scripted-1' },
@@ -274,7 +278,7 @@ describe('tasks over HTTP', () => {
     expect(await json(fetch(`${url}/v1/uhp`))).toMatchObject({
       object: 'uhp.discovery',
       conformance_class: 'core',
-      capabilities: { streaming: true, cancellation: true, session_listing: false, reins_approvals: false },
+      capabilities: { streaming: true, cancellation: true, session_listing: false, reins_approvals: true },
     });
   });
 

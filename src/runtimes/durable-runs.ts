@@ -1,28 +1,31 @@
 // The durable driver: runs in a store, driven by whichever process has them, read by anybody (E-006).
 //
-// U1. Whoever reads is an observer: leaving never stops a run, only `cancel` does (E-035).
+// U1. Whoever reads is an observer: leaving never stops a run, only `cancel` does, or the signal that it was started with
+//     (E-035, E-040).
 // U2. `submit` returns when the run is durably admitted (E-050); what happens then needs no caller.
-// U3. A stream ends with the leg it was opened in, or with the run, as it was asked for (E-051).
+// U3. A run of a session goes on from whatever that has come to, or is refused because another one is at work in it (E-023).
+// U4. What works for a run is reached through it: it can be read, and is paused, retried and spoken to with it alone.
 
-import { acceptTask, type TaskBody } from '../tasks/accept-task.ts';
-import { baseOf } from './agent-adapter.ts';
-import { cancelTask } from '../tasks/cancel-task.ts';
+import { acceptTask, type Accepted, type TaskBody } from '../tasks/accept-task.ts';
+import { agentBase } from './agent-adapter.ts';
 import { canonicalJson, toJsonValue, type JsonObject } from '../core/json.ts';
-import { ConfigurationError, CursorError, IdempotencyConflictError, RuntimeStateError } from '../core/errors.ts';
+import { ConfigurationError, IdempotencyConflictError, RequestError, RuntimeStateError } from '../core/errors.ts';
 import { createHash } from 'node:crypto';
 import { createRunStream, type RunStream } from './run-stream.ts';
 import { cursorOf, seqOf } from './cursor.ts';
+import { endsLog } from '../stores/event-shape.ts';
 import { ensureHarness } from '../tasks/ensure-harness.ts';
-import { finalStatus } from '../tasks/run-recorder.ts';
 import { findRun } from '../tasks/find-in-scope.ts';
+import { followDurable, resultOf, type EventsOptions } from './durable-events.ts';
+import { harnessIds, runIds, sessionIds, type HarnessId, type RunId, type SessionId } from '../core/ids.ts';
 import { pauseRun } from '../tasks/pause-run.ts';
 import { resumeRun } from '../tasks/resume-run.ts';
-import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
+import { sessionIdOf } from './session-id.ts';
+import { stopRun } from '../tasks/cancel-task.ts';
 import { toMessages, type InputMessage, type RunInput } from './run-input.ts';
-import { withChildren } from './with-children.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
 import type { FollowUp } from '../tasks/queue-task.ts';
-import type { Limits, RunEvent, UserPart } from '../core/run-event.ts';
+import type { Limits, RunEventOf, UserPart } from '../core/run-event.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { RunResult } from '../core/run-result.ts';
 import type { RunStatus } from '../core/outcome.ts';
@@ -45,15 +48,6 @@ export interface DurableRunOptions {
   readonly limits?: Partial<Limits>;
 }
 
-export interface EventsOptions {
-  /** A cursor: events behind it. Absent: from the first. */
-  readonly after?: string;
-  /** `leg`: to the result of the leg that is open now, or was last. `run`: over parks, to the end. */
-  readonly follow?: 'leg' | 'run';
-  /** With the events of sub-agents among them (E-905). */
-  readonly children?: boolean;
-}
-
 export interface RunHandle {
   readonly runId: RunId;
   readonly sessionId: SessionId;
@@ -63,66 +57,99 @@ export interface RunHandle {
   status(): Promise<RunStatus>;
 }
 
+type Place = Pick<RunHandle, 'runId' | 'sessionId'>;
+type Request = Pick<TaskBody, 'messages'> & {
+  readonly options: DurableRunOptions;
+  /** Absent: it says something new. */
+  readonly retryOf?: RunId;
+};
+
 export class DurableRuns {
   readonly #services: Services;
   readonly #agents: ReadonlyMap<string, AssembledAgent>;
+  /** What is to be forgotten with a run: the signals that would cancel it. */
+  readonly #signals = new Map<RunId, (() => void)[]>();
 
   constructor(services: Services, agents: readonly AssembledAgent[]) {
     this.#services = services;
     this.#agents = new Map(agents.map((agent) => [agent.ref.name, agent]));
+    services.log.onPublish((runId, events) => {
+      const last = events.at(-1);
+      if (last !== undefined && endsLog(last)) this.#forget(runId);
+    });
   }
 
-  /** @throws ConfigurationError, SessionBusyError, IdempotencyConflictError */
+  /** @throws ConfigurationError, SessionBusyError, IdempotencyConflictError, RuntimeStateError */
   async submit(input: RunInput, options: DurableRunOptions = {}): Promise<RunHandle> {
-    const { random } = this.#services;
-    const runId = runIds.make(random.token());
-    const messages = await toMessages(input, runId, this.#services.store);
-    return this.#admit(runId, { messages, options, cause: 'submit' });
+    return this.#handleOf(await this.#submit(this.#newPlace(options), input, options));
+  }
+
+  /** A stream that starts its run when it is read, and never stops it. */
+  start(input: RunInput, options: DurableRunOptions & Pick<EventsOptions, 'children'> = {}): RunStream {
+    let place = this.#newPlace(options);
+    const begin = async () => {
+      place = await this.#submit(place, input, options);
+    };
+    const { children } = options;
+    return this.#observe(() => place, begin, children === undefined ? {} : { children });
   }
 
   /** A new run in the session of a failed one, from what was said before, without a new message (E-052). */
   async retry(failedRunId: RunId): Promise<RunHandle> {
-    const failed = await this.find(failedRunId);
-    if (failed.status !== 'failed') throw new RuntimeStateError('Only a failed run can be retried.');
-    const harness = await this.#services.store.harness(failed.harnessId);
-    const agent = [...this.#agents.values()].find((each) => baseOf(each) === harness?.base);
-    if (agent === undefined) throw new ConfigurationError('The agent of this run is not here, or has changed.');
-    const options = { agent: agent.ref.name, sessionId: failed.sessionId };
-    return this.#admit(runIds.make(this.#services.random.token()), { messages: [], options, cause: 'retry' });
+    const { runId, sessionId, status, parentRunId } = await this.find(failedRunId);
+    if (status !== 'failed' || parentRunId !== null) throw new RuntimeStateError('Only a failed run can be retried.');
+    const { agent: ref, model, limits, task } = (await this.#firstEvent(runId)).data;
+    const agent = this.#agentNamed(ref?.name ?? '');
+    // What was asked for beside the agent's own; of an agent that has changed since, that is not known any more.
+    const own = agent.chooseModel(undefined);
+    const asked = own.provider === model.provider && own.model === model.model ? {} : { model: `${model.provider}/${model.model}` };
+    const kept = ref?.digest === agent.ref.digest ? { limits, ...asked } : {};
+    const options = { agent: agent.ref.name, sessionId, metadata: task?.metadata ?? {}, ...kept };
+    const place = { ...this.#newPlace({}), sessionId };
+    return this.#handleOf(await this.#admit(place, { messages: [], options, retryOf: runId }));
   }
 
-  async #admit(
-    runId: RunId,
-    o: {
-      readonly messages: TaskBody['messages'];
-      readonly options: DurableRunOptions;
-      readonly cause: 'submit' | 'retry';
-    },
-  ): Promise<RunHandle> {
-    const { store, random } = this.#services;
-    const { options, messages, cause } = o;
-    const agent = this.#agentNamed(options.agent);
-    const session = options.sessionId === undefined ? null : sessionIdOf(options.sessionId);
-    const tip = session === null ? null : await store.tip(session);
-    const body: TaskBody = {
-      ...plainBody,
-      messages,
-      model: options.model ?? null,
-      harnessId: await this.harnessIdOf(agent),
-      previousResponseId: tip,
-      metadata: options.metadata ?? {},
-      ...(options.limits === undefined ? {} : { limits: options.limits }),
-    };
-    const { requestId } = options;
-    const accepted = await acceptTask(this.#services, {
-      principal: libraryPrincipal,
-      body,
-      idempotency: requestId === undefined ? null : { key: requestId, bodyHash: hashOf(body, options.sessionId) },
-      ids: { runId, sessionId: session ?? sessionIds.make(random.token()) },
-      cause,
-    });
-    if (accepted.replayed && !accepted.sameBody) throw new IdempotencyConflictError('requestId');
-    return this.#handleOf(accepted.runId, accepted.sessionId);
+  #newPlace({ sessionId: name }: Pick<DurableRunOptions, 'sessionId'>): Place {
+    const { random } = this.#services;
+    const sessionId = name === undefined ? sessionIds.make(random.token()) : sessionIdOf(name);
+    return { runId: runIds.make(random.token()), sessionId };
+  }
+
+  async #submit(place: Place, input: RunInput, options: DurableRunOptions): Promise<Place> {
+    const messages = await toMessages(input, place.runId, this.#services.store);
+    const accepted = await this.#admit(place, { messages, options });
+    if (options.signal !== undefined) await this.#cancelOn(options.signal, accepted.runId);
+    return accepted;
+  }
+
+  async #admit(place: Place, { messages, options, retryOf }: Request): Promise<Accepted> {
+    const { requestId, sessionId: name, model = null, metadata = {}, limits = {} } = options;
+    const harnessId = await this.#harnessOf(this.#agentNamed(options.agent));
+    const body = { ...plainBody, messages, harnessId, model, metadata, limits };
+    const session = name === undefined ? null : place.sessionId;
+    if (name === session && session !== null) await this.#requireSession(session);
+    const idempotency = requestId === undefined ? null : { key: requestId, bodyHash: hashOf({ ...body, session }) };
+    const request = { principal: libraryPrincipal, idempotency, ids: place, cause: retryOf === undefined ? 'submit' : 'retry' } as const;
+    for (;;) {
+      const tip = retryOf ?? (session === null ? null : await this.#services.store.tip(session));
+      try {
+        const accepted = await acceptTask(this.#services, { ...request, body: { ...body, previousResponseId: tip } });
+        if (accepted.replayed && !accepted.sameBody) throw new IdempotencyConflictError('requestId');
+        return accepted;
+      } catch (cause) {
+        // The session has gone on in this moment (U3); what shall be retried is not what is newest any more.
+        const overtaken = cause instanceof RequestError && cause.code === 'reins_not_session_tip';
+        if (!overtaken || retryOf !== undefined) throw cause;
+      }
+    }
+  }
+
+  /** An id is given by a runtime alone: one that is not here would go on with nothing, and nobody would notice. */
+  async #requireSession(sessionId: SessionId): Promise<void> {
+    const { store } = this.#services;
+    const tip = await store.tip(sessionId);
+    if (tip === null || (await store.run(tip))?.parentRunId !== null)
+      throw new RuntimeStateError('This session is not here, or not any more.');
   }
 
   #agentNamed(name: string | undefined): AssembledAgent {
@@ -132,9 +159,8 @@ export class DurableRuns {
     throw new ConfigurationError(`Name the agent; this runtime has: ${names}.`);
   }
 
-  /** The record under which runs of the agent, as it is now, are stored; made where it is missing. */
-  harnessIdOf(agent: AssembledAgent): Promise<RunRecord['harnessId']> {
-    return ensureHarness(this.#services, libraryPrincipal, baseOf(agent));
+  #harnessOf({ ref }: AssembledAgent): Promise<HarnessId> {
+    return agentHarness(this.#services, agentBase(ref.name));
   }
 
   /** @throws NotFoundError */
@@ -143,12 +169,12 @@ export class DurableRuns {
   }
 
   async handle(runId: RunId): Promise<RunHandle> {
-    const { sessionId } = await this.find(runId);
-    return this.#handleOf(runId, sessionId);
+    return this.#handleOf(await this.find(runId));
   }
 
-  #handleOf(runId: RunId, sessionId: SessionId): RunHandle {
-    const stream = (options: EventsOptions = {}) => this.observe({ runId, sessionId }, async () => {}, options);
+  #handleOf({ runId, sessionId }: Place): RunHandle {
+    const stream = (options: EventsOptions = {}) =>
+      this.#observe(() => ({ runId, sessionId }), async () => {}, options);
     return {
       runId,
       sessionId,
@@ -158,89 +184,83 @@ export class DurableRuns {
     };
   }
 
-  /** A stream that starts its run when it is read, and never stops it. */
-  start(input: RunInput, options: DurableRunOptions & Pick<EventsOptions, 'children'> = {}): RunStream {
-    const place = { runId: runIds.make(this.#services.random.token()), sessionId: sessionIdOf(options.sessionId) };
-    let handle: RunHandle | null = null;
-    const begin = async () => {
-      handle = await this.submit(input, options);
-      place.runId = handle.runId;
-      place.sessionId = handle.sessionId;
-      this.#cancelOn(options.signal, handle.runId);
-    };
-    return this.observe(place, begin, options);
-  }
-
-  #cancelOn(signal: AbortSignal | undefined, runId: RunId): void {
-    if (signal === undefined) return;
-    const cancel = () => void this.cancel(runId).catch(() => {}); // A run that is over needs no cancel.
-    if (signal.aborted) return cancel();
-    signal.addEventListener('abort', cancel, { once: true });
-  }
-
-  observe(
-    place: { readonly runId: RunId; readonly sessionId: SessionId },
-    start: () => Promise<void>,
-    options: EventsOptions,
-  ): RunStream {
-    const follow = (runId: RunId, after: number, signal: AbortSignal) =>
-      this.#follow(runId, { after, signal, to: options.follow ?? 'leg' });
+  #observe(place: () => Place, start: () => Promise<void>, options: EventsOptions): RunStream {
+    const { signal: left, after, ...how } = options;
     return createRunStream({
       get runId() {
-        return place.runId;
+        return place().runId;
       },
       get sessionId() {
-        return place.sessionId;
+        return place().sessionId;
       },
       owns: false,
       start,
-      follow: (signal) => {
-        const after = options.after === undefined ? 0 : seqOf(options.after, place.runId);
-        const own = follow(place.runId, after, signal);
-        return options.children === true ? withChildren(own, (runId, read) => follow(runId, read, signal)) : own;
+      follow: (reading) => {
+        const { runId } = place();
+        const signal = left === undefined ? reading : AbortSignal.any([reading, left]);
+        return followDurable(this.#services, runId, {
+          ...how,
+          signal,
+          after: after === undefined ? 0 : seqOf(after, runId),
+        });
       },
-      cancel: () => this.cancel(place.runId),
-      cursor: (seq) => cursorOf(place.runId, seq),
+      ended: () => resultOf(this.#services, place().runId, options),
+      ...(left === undefined ? {} : { left }),
+      cancel: async () => {
+        await this.cancel(place().runId);
+      },
+      cursor: (seq) => cursorOf({ runId: place().runId, seq }),
     });
   }
 
-  /** Events behind a place, to the result of the leg that is open, or to the end (U3). */
-  async *#follow(
-    runId: RunId,
-    o: { readonly after: number; readonly signal: AbortSignal; readonly to: 'leg' | 'run' },
-  ): AsyncGenerator<readonly RunEvent[]> {
-    const run = await this.#services.store.run(runId);
-    const last = run?.lastSeq ?? 0;
-    if (o.after > last) throw new CursorError('This cursor lies ahead of its run.');
-    if (o.after === last && run !== null && run.status !== 'running') return;
-    for await (const batch of this.#services.log.follow(runId, { after: o.after, signal: o.signal })) {
-      const at = batch.findIndex((event) => endsAt(event, { last, to: o.to }));
-      yield at === -1 ? batch : batch.slice(0, at + 1);
-      if (at !== -1) return;
-    }
+  /** Acknowledged within a second; a run that is still stopping is `running` (E-812). */
+  async cancel(name: RunId): Promise<RunStatus> {
+    const { runId } = await this.find(name);
+    await stopRun(this.#services, runId);
+    return statusOf(await this.find(runId));
   }
 
-  async cancel(runId: RunId): Promise<void> {
-    await cancelTask(this.#services, libraryPrincipal, runId);
-    await this.#services.runs.ended(runId);
+  async #cancelOn(signal: AbortSignal, runId: RunId): Promise<void> {
+    const { runs, store, logger } = this.#services;
+    const cancel = () => {
+      // Before its first model call, where the signal had aborted before it was admitted.
+      runs.stop(runId, 'cancel');
+      stopRun(this.#services, runId).catch((cause: unknown) => logger.error('A run cannot be cancelled.', { runId }, cause));
+    };
+    if (signal.aborted) return cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    const forget = () => signal.removeEventListener('abort', cancel);
+    this.#signals.set(runId, [...(this.#signals.get(runId) ?? []), forget]);
+    if ((await store.run(runId))?.status !== 'running') this.#forget(runId);
   }
 
-  async pause(runId: RunId): Promise<void> {
+  #forget(runId: RunId): void {
+    for (const forget of this.#signals.get(runId) ?? []) forget();
+    this.#signals.delete(runId);
+  }
+
+  async pause(name: RunId): Promise<void> {
+    const { runId, parentRunId } = await this.find(name);
+    if (parentRunId !== null) throw new RuntimeStateError('A sub-agent is paused with the run it works for.');
     await pauseRun(this.#services, libraryPrincipal, runId);
   }
 
-  /** Null for a run that is at work or over: that changes nothing. @throws ConfigurationError  Its agent is not here (E-053). */
-  async resume(runId: RunId): Promise<RunHandle | null> {
-    const run = await this.find(runId);
-    const harness = await this.#services.store.harness(run.harnessId);
-    if (this.#services.harnesses.adapter(harness?.base ?? '') === undefined)
+  /** Null for a run that is at work, waits for a person, or is over: that changes nothing. @throws ConfigurationError (E-053) */
+  async resume(name: RunId): Promise<RunHandle | null> {
+    const run = await this.find(name);
+    const { harnesses } = this.#services;
+    const paused = run.phase === 'paused' || (run.phase === 'waiting' && run.control === 'pause');
+    if (run.status !== 'running' || !paused) return null;
+    const { _config } = (await this.#firstEvent(run.runId)).data;
+    if (harnesses.adapter(_config?.base ?? '') === undefined)
       throw new ConfigurationError('The agent of this run is not here, or has changed.');
-    return (await resumeRun(this.#services, libraryPrincipal, runId)) ? this.#handleOf(runId, run.sessionId) : null;
+    return (await resumeRun(this.#services, libraryPrincipal, run.runId)) ? this.#handleOf(run) : null;
   }
 
-  /** Asks for a shorter conversation at the next step. @throws RuntimeStateError  The run is not at work here. */
-  compact(runId: RunId, request: { readonly instructions?: string } = {}): void {
-    if (!this.#services.runs.compact(runId, request)) throw new RuntimeStateError('This run is not at work here.');
+  async #firstEvent(runId: RunId): Promise<RunEventOf<'run-started'>> {
+    const [first] = await this.#services.store.readEvents(runId, { after: 0, limit: 1 });
+    if (first?.type !== 'run-started') throw new RuntimeStateError('The log of this run has no beginning.');
+    return first;
   }
 
   /** A message for a run at work, its bytes kept with that run. */
@@ -255,21 +275,9 @@ export class DurableRuns {
     { content, messageId }: { readonly content: readonly UserPart[]; readonly messageId: string | null },
   ): Promise<FollowUp> {
     const { sessionId, harnessId } = await this.find(runId);
-    const body: TaskBody = {
-      ...plainBody,
-      messages: [{ content }],
-      model: null,
-      harnessId,
-      previousResponseId: null,
-      metadata: {},
-    };
-    return { sessionId, body, bodyHash: hashOf(body, sessionId), messageId };
+    const body = { ...plainBody, messages: [{ content }], model: null, harnessId, metadata: {}, previousResponseId: null };
+    return { sessionId, body, bodyHash: hashOf(body), messageId };
   }
-}
-
-function endsAt(event: RunEvent, { last, to }: { readonly last: number; readonly to: 'leg' | 'run' }): boolean {
-  if (event.type !== 'run-result') return false;
-  return finalStatus(event.data.status) !== null || (to === 'leg' && event.seq >= last);
 }
 
 export function statusOf({ status, phase }: RunRecord): RunStatus {
@@ -277,13 +285,14 @@ export function statusOf({ status, phase }: RunRecord): RunStatus {
   return phase === 'waiting' ? 'awaiting-input' : phase === 'paused' ? 'paused' : 'running';
 }
 
-/** Sessions of a library may have any name; the same name is the same session. */
-export function sessionIdOf(name: string | undefined): SessionId {
-  if (name === undefined) return sessionIds.make('');
-  return sessionIds.parse(name) ?? sessionIds.make(createHash('sha256').update(name).digest('hex').slice(0, 32));
+/** The record under which runs of an agent are stored, the same whoever makes it first. */
+export function agentHarness(services: Services, base: string): Promise<HarnessId> {
+  const harnessId = harnessIds.make(createHash('sha256').update(base).digest('hex').slice(0, 32));
+  return ensureHarness(services, libraryPrincipal, base, { harnessId });
 }
 
-const plainBody = {
+/** Of a task of a program, what its caller does not say. */
+export const plainBody = {
   instructions: null,
   inputItems: [],
   store: true,
@@ -296,7 +305,6 @@ const plainBody = {
 } satisfies Partial<TaskBody>;
 
 /** What makes two requests the same: everything but the place that the conversation has come to. */
-function hashOf({ previousResponseId: _tip, ...body }: TaskBody, session: string | undefined): string {
-  const asked = toJsonValue({ ...body, session });
-  return createHash('sha256').update(canonicalJson(asked)).digest('hex');
+function hashOf(asked: object): string {
+  return createHash('sha256').update(canonicalJson(toJsonValue(asked))).digest('hex');
 }

@@ -11,7 +11,7 @@ import { RunResult } from '../core/run-result.ts';
 import { StorageError } from '../core/errors.ts';
 import { textOf, type TextOptions, type TextStream } from './text-stream.ts';
 import type { Clock } from '../core/clock.ts';
-import type { RunEvent } from '../core/run-event.ts';
+import type { RunEvent, RunEventOf } from '../core/run-event.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 
 export interface RunStream extends AsyncIterable<RunEvent>, AsyncDisposable {
@@ -36,6 +36,10 @@ export interface StreamSource {
   start(): Promise<void>;
   /** Events in order, each batch what is there; ends with the last event that this stream shows, or when aborted. */
   follow(signal: AbortSignal): AsyncIterable<readonly RunEvent[]>;
+  /** The result alone, for who reads nothing, or came when it was read already; absent: it is found by `follow`. */
+  ended?(): Promise<RunEventOf<'run-result'>>;
+  /** The reader's own: aborted, nothing is waited for any more, and the run goes on (E-036). */
+  readonly left?: AbortSignal;
   cancel(reason?: string): Promise<void>;
   /** The cursor behind an event; absent: the log is gone with its process. */
   cursor?(seq: number): string;
@@ -57,13 +61,16 @@ export function createRunStream(source: StreamSource): RunStream {
     outcome.catch(() => {});
     return outcome;
   };
+  const toResult = ({ data, seq }: RunEventOf<'run-result'>) => {
+    over = true;
+    return new RunResult(data, source.cursor?.(seq) ?? null);
+  };
   async function awaitResult(): Promise<RunResult> {
     await begin();
+    if (source.ended !== undefined) return toResult(await source.ended());
     for await (const events of source.follow(new AbortController().signal)) {
       const last = resultIn(events);
-      if (last === null) continue;
-      over = true;
-      return new RunResult(last.data, source.cursor?.(last.seq) ?? null);
+      if (last !== null) return toResult(last);
     }
     throw new StorageError('The log of the run ended before the run did.');
   }
@@ -80,13 +87,16 @@ export function createRunStream(source: StreamSource): RunStream {
   };
 
   async function* read(signal: AbortSignal): AsyncGenerator<readonly RunEvent[]> {
-    const ended = result();
     await begin();
+    let last: RunEventOf<'run-result'> | null = null;
     for await (const batch of source.follow(signal)) {
-      over ||= resultIn(batch) !== null;
+      last = resultIn(batch);
+      over ||= last !== null;
       yield batch;
     }
-    if (!signal.aborted) await ended;
+    if (signal.aborted || source.left?.aborted === true) return;
+    if (last !== null) outcome ??= Promise.resolve(toResult(last));
+    await result();
   }
 
   const stream: RunStream = {

@@ -6,7 +6,8 @@
 //     reported as stored is never lost.
 // L3. One entry's refusal (wrong position, lost lease) changes nothing and does not touch the other entries of its batch.
 // L4. What ends a run, frees its session and stores its response is the transaction that appends its `run-result` (UD-21).
-//     What waits behind a run that did not complete is held in it (E-664), what was left open is closed as `cancelled`.
+//     What waits behind a run that did not complete is held in it (E-664), what was left open is closed as `cancelled`, and
+//     what works for it shall stop (E-817).
 // L5. Reads never see half a transaction. An id of another principal reads as absent (U-043).
 // L6. What the events say of people is indexed in the transaction that appends them: a request opens an approval, a
 //     decision closes it, a `run-result` that ends nothing parks the run and frees its owner. The indexes can be made again
@@ -188,7 +189,7 @@ export interface Admission {
   readonly sessionId: SessionId;
   readonly harnessId: HarnessId;
   readonly principal: string;
-  /** Absent: the session must exist and be free; present: it is made. */
+  /** Absent: the session must exist and be free; present: it is made, unless another task has made it meanwhile. */
   readonly newSession?: { readonly title: string };
   /** The tip the caller continues: checked inside the transaction, so that two tasks never both follow one (B106). */
   readonly previousRunId: RunId | null;
@@ -209,6 +210,8 @@ export type AdmitResult =
   | { readonly outcome: 'busy'; readonly runningRunId: RunId }
   | { readonly outcome: 'not-tip'; readonly tip: RunId | null }
   | { readonly outcome: 'no-session' }
+  /** Whom it was to work for has ended, or shall stop (E-813). */
+  | { readonly outcome: 'parent-over' }
   | { readonly outcome: 'not-queued' };
 
 export interface Append {
@@ -277,7 +280,7 @@ export interface Store extends AsyncDisposable {
   tip(sessionId: SessionId): Promise<RunId | null>;
   /** All runs of a session by turn, deleted ones included. */
   runIdsOfSession(sessionId: SessionId): Promise<readonly { readonly runId: RunId; readonly turn: number }[]>;
-  /** Sets the flag if the run is not final, and gives the record as it then is; null for an unknown id. */
+  /** Sets the flag of a run that is not final, and of all that work for it; gives its record as it then is; null for an unknown id. */
   requestCancel(runId: RunId): Promise<RunRecord | null>;
   /** The same for a pause; a cancel that was asked for stays one (E-812). */
   requestPause(runId: RunId): Promise<RunRecord | null>;
@@ -305,7 +308,7 @@ export interface Store extends AsyncDisposable {
 
   approval(approvalId: ApprovalId): Promise<ApprovalRecord | null>;
   approvals(filter: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
-  /** Open approvals that were due before, oldest first (E-606). */
+  /** Open approvals that were due before, oldest first (E-606); of runs that work for nobody else, as in a list. */
   dueApprovals(nowMs: number): Promise<readonly ApprovalRecord[]>;
   putRule(rule: RuleRecord): Promise<void>;
   rule(ruleId: RuleId): Promise<RuleRecord | null>;

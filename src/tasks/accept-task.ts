@@ -10,6 +10,7 @@ import {
   RequestError,
   SessionBusyError,
   SessionExpiredError,
+  TaskEndedError,
 } from '../core/errors.ts';
 import { head, toWellFormed } from '../core/text.ts';
 import { findContinuable, findHarness, findLiveSession } from './find-in-scope.ts';
@@ -200,7 +201,7 @@ async function makeAdmission(
     planning: harness.planning ?? services.settings.planning,
   };
   const agent = services.harnesses.adapter(harness.base)?.agent;
-  const config = agent === undefined ? _config : { ...agent.config, base: harness.base };
+  const config = agent?.config ?? _config;
   const data = {
     leg: 1,
     cause,
@@ -272,6 +273,8 @@ function refusal(
       return notTip(result.tip);
     case 'not-queued':
       return new NotFoundError('message');
+    case 'parent-over':
+      return new TaskEndedError();
   }
 }
 

@@ -3,11 +3,15 @@ import { harnessIds, type HarnessId } from '../core/ids.ts';
 import type { HarnessRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
 
-/** The principal's harness of that base; made where there is none (UD-34). @throws ConfigurationError  There is no such base. */
+/**
+ * The principal's harness of that base; made where there is none (UD-34), under a given id by all who make it at once.
+ * @throws ConfigurationError  There is no such base.
+ */
 export async function ensureHarness(
   { store, clock, random, harnesses }: Services,
   principal: string,
   base: string,
+  { harnessId }: { readonly harnessId?: HarnessId } = {},
 ): Promise<HarnessId> {
   const existing = (await store.harnesses(principal)).find((record) => record.base === base);
   if (existing !== undefined) return existing.harnessId;
@@ -16,7 +20,7 @@ export async function ensureHarness(
     throw new ConfigurationError(`There is no harness '${base}'; there is: ${harnesses.bases.join(', ')}.`);
   const record: HarnessRecord = {
     ...plainHarness,
-    harnessId: harnessIds.make(random.token()),
+    harnessId: harnessId ?? harnessIds.make(random.token()),
     principal,
     name: adapter.label,
     base,

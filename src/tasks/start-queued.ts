@@ -48,9 +48,10 @@ async function start(services: Services, task: QueuedTask): Promise<RunId | null
   }
 }
 
-/** Another task came first, or the entry was started or taken back in this moment: the next scan looks again. */
+/** Another task came first, the entry was started or taken back in this moment, or the server closes: the next scan looks again. */
 function overtaken(cause: unknown): boolean {
-  return cause instanceof RequestError && (cause.status === 409 || cause.code === 'reins_message_not_found');
+  if (!(cause instanceof RequestError)) return false;
+  return cause.status === 409 || cause.status >= 500 || cause.code === 'reins_message_not_found';
 }
 
 /** A stored body is the `TaskBody` it was made from, as JSON; what that did not know yet is absent. */

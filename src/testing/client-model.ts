@@ -47,7 +47,7 @@ export class ClientModel {
       if (answers || at > 0) text = textIn(step) + text;
       if (!step.continues) break;
     }
-    return this.#before + text;
+    return [this.#before, text].filter((each) => each !== '').join('\n\n');
   }
 
   /** What it shows of a step. */
@@ -72,8 +72,7 @@ export class ClientModel {
     else if (event.type === 'attempt-reset') this.#reset(event);
     else if (event.type === 'tool-call-start' || event.type === 'tool-result') this.#see(event);
     else if (event.type === 'tool-dispatched') for (const step of this.#steps.slice(-1)) step.ran = true;
-    else if (event.type === 'user-message' && event.data.purpose === 'todo-reminder')
-      this.#before = `${this.output}\n\n`;
+    else if (event.type === 'user-message' && event.data.purpose === 'todo-reminder') this.#before = this.output;
     else if (event.type === 'run-result') this.#check(event);
   }
 

@@ -51,6 +51,8 @@ export interface EngineRigOptions {
   readonly todos?: readonly Todo[];
   readonly workspace?: string;
   readonly onRepetition?: (note: string) => void;
+  /** Told of each state that the driver has folded. */
+  readonly onState?: (state: RunState) => void;
 }
 
 export interface RigRunOptions {
@@ -59,6 +61,8 @@ export interface RigRunOptions {
   readonly stallMs?: number;
   /** The host leaves the loop after this event, as it does when it loses the run. */
   readonly leaveAt?: RunEvent['type'];
+  /** Asked after each group: whether the host leaves the loop here. */
+  readonly leaves?: () => boolean;
 }
 
 /** One engine run without a store: a scripted model, a manual clock, and the log as an array, whose laws are checked. */
@@ -136,7 +140,7 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
   };
 
   async function play(recovering: boolean, playOptions: RigRunOptions = {}): Promise<RunResultData | null> {
-    const { onEvent = () => {}, stallMs = 0, leaveAt } = playOptions;
+    const { onEvent = () => {}, stallMs = 0, leaveAt, leaves = () => false } = playOptions;
     const groups = runLoop(parts, {
       state: state(),
       history: options.history ?? [],
@@ -148,6 +152,7 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
       people: options.people ?? { how: 'park' },
       rules: async () => options.rules?.() ?? [],
       onRepetition: (note) => options.onRepetition?.(note),
+      onState: (current) => options.onState?.(current),
     });
     let stalled = false;
     const store = (drafts: readonly EventDraft[]): readonly RunEvent[] | undefined => {
@@ -173,8 +178,7 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
         for (let next = await groups.next(); next.done !== true; next = await groups.next(taken)) {
           const drafts = next.value;
           taken = store(drafts);
-          if (drafts.some(({ type }) => type === leaveAt)) break;
-          if (taken?.at(-1)?.type === 'run-result') break;
+          if (drafts.some(({ type }) => type === leaveAt) || leaves()) break;
           if (stallMs > 0 && !stalled && drafts.some(({ type }) => type === 'text-delta')) {
             stalled = true;
             await sleep(clock, stallMs);

@@ -103,7 +103,11 @@ function aborted(signal: AbortSignal | undefined): Promise<never> {
 
 function beatsOf(reply: ScriptedReply, modelId: string): readonly Beat<Part>[] {
   const unified = finishOf(reply);
-  const item: Part = { type: 'finish', finishReason: { unified, raw: reply.rawFinish ?? unified }, usage: usageOf(reply) };
+  const item: Part = {
+    type: 'finish',
+    finishReason: { unified, raw: reply.rawFinish ?? unified },
+    usage: usageOf(reply),
+  };
   return [
     { kind: 'start', item: { type: 'response-metadata', modelId: reply.modelId ?? modelId } },
     ...(reply.pieces ?? []).flatMap((piece, index) => pieceBeats(piece, String(index))),

@@ -206,7 +206,10 @@ function describeParks(fresh: Fresh): void {
     expect(await store.requestPause(a.runId)).toMatchObject({ control: 'pause', phase: 'active', owner: 'here' });
     await write(store, a, [parkDraft(a, 'paused')]);
     expect(await store.run(a.runId)).toMatchObject({ control: 'pause', phase: 'paused', owner: null });
-    expect(await store.takeOver(a.runId, 'there', { phase: 'paused' })).toMatchObject({ control: 'none', phase: 'active' });
+    expect(await store.takeOver(a.runId, 'there', { phase: 'paused' })).toMatchObject({
+      control: 'none',
+      phase: 'active',
+    });
     await store.requestPause(a.runId);
     await store.requestCancel(a.runId);
     expect(await store.requestPause(a.runId)).toMatchObject({ control: 'cancel' });

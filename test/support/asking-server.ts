@@ -89,8 +89,8 @@ export async function askedBy(uhp: Uhp, responseId: string, count = 1): Promise<
 }
 
 /** Looks until there is something, for a few seconds at most. */
-export async function eventually<T>(look: () => T | undefined | Promise<T | undefined>): Promise<T> {
-  for (let round = 0; round < 400; round++) {
+export async function eventually<T>(look: () => T | undefined | Promise<T | undefined>, forMs = 4_000): Promise<T> {
+  for (let round = 0; round < forMs / 10; round++) {
     const found = await look();
     if (found !== undefined) return found;
     await pause(10);

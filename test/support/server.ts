@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import type { HarnessRecord } from '../../src/stores/store.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { startReins, type ReinsProcess } from '../reins-process.ts';
+import { startProgram, startReins, type ReinsProcess } from '../reins-process.ts';
 
 export interface TestServer extends AsyncDisposable {
   readonly uhp: Uhp;
@@ -24,22 +24,42 @@ export interface ServerOptions extends Parts {
 
 /** The server as `reins serve` composes it, in this process: real HTTP, a real database. */
 export async function startServer({ data, env = {}, settings = {}, ...parts }: ServerOptions): Promise<TestServer> {
+  const { limits }: { limits?: object } = settings;
   const config = loadConfig({
     flags: { data, port: '0' },
     env: { REINS_API_KEY: key, REINS_DEMO_SPEED: 'full', ...env },
-    readFile: () => JSON.stringify(settings),
+    // A test that ends waits for none of its tasks.
+    readFile: () => JSON.stringify({ ...settings, limits: { drainSeconds: 0, ...limits } }),
   });
   const server = await createServer(config, { logger: silentLogger, ...parts });
   const { url } = await server.listen();
   return { url, uhp: connectTo(url), [Symbol.asyncDispose]: () => server.close() };
 }
 
+export interface ServerProcess {
+  readonly uhp: Uhp;
+  readonly process: ReinsProcess;
+  kill(): Promise<void>;
+}
+
 /** The command `reins serve`, ready: a process that can be killed. */
 export async function startProcess(
   data: string,
   env: Readonly<Record<string, string>> = {},
-): Promise<{ readonly uhp: Uhp; readonly process: ReinsProcess; kill(): Promise<void> }> {
-  const process = startReins(['serve', '--data', data, '--port', '0'], { env: { REINS_API_KEY: key, ...env } });
+): Promise<ServerProcess> {
+  return ready(startReins(['serve', '--data', data, '--port', '0'], { env: { REINS_API_KEY: key, ...env } }));
+}
+
+/** The same with another lease than the usual one. */
+export async function startLeased(
+  data: string,
+  { leaseMs, env }: { readonly leaseMs: number; readonly env: Readonly<Record<string, string>> },
+): Promise<ServerProcess> {
+  const program = `${import.meta.dirname}/../fixtures/leased-server.ts`;
+  return ready(startProgram(program, [data, String(leaseMs)], { env: { REINS_API_KEY: key, ...env } }));
+}
+
+async function ready(process: ReinsProcess): Promise<ServerProcess> {
   const said = await process.saw('reins listening on');
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0] ?? '';
   return {

@@ -18,6 +18,7 @@ export function admit(db: Database, admission: Admission): AdmitResult {
     (tx) =>
       findReplay(tx, admission) ??
       findMissing(tx, admission) ??
+      findParentOver(tx, admission) ??
       takeSession(tx, admission) ??
       start(tx, admission, body),
   );
@@ -45,14 +46,22 @@ function findMissing(tx: Reads, { sessionId, queued }: Admission): AdmitResult |
   return tx.get(sql, sessionId, queued.messageId) === undefined ? { outcome: 'not-queued' } : null;
 }
 
+/** A run that shall stop, or has ended, has nobody begin to work for it. */
+function findParentOver(tx: Reads, { parentRunId }: Admission): AdmitResult | null {
+  if (parentRunId === undefined) return null;
+  const sql = `SELECT 1 FROM runs WHERE run_id = ? AND status = 'running' AND control <> 'cancel'`;
+  return tx.get(sql, parentRunId) === undefined ? { outcome: 'parent-over' } : null;
+}
+
 /** Makes the session or checks that it can be continued; the reason for a refusal, else null. */
 function takeSession(tx: Transaction, admission: Admission): AdmitResult | null {
   const { sessionId, harnessId, principal, newSession, previousRunId, atMs } = admission;
   if (newSession !== undefined) {
-    const sql =
-      'INSERT INTO sessions (session_id, harness_id, principal, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)';
-    tx.run(sql, sessionId, harnessId, principal, newSession.title, atMs, atMs);
-    return null;
+    const sql = `
+      INSERT INTO sessions (session_id, harness_id, principal, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT DO NOTHING`;
+    // Where another one has made it meanwhile, it is a session like any other.
+    if (tx.run(sql, sessionId, harnessId, principal, newSession.title, atMs, atMs) > 0) return null;
   }
   const select = 'SELECT running_run_id FROM sessions WHERE session_id = ? AND principal = ? AND expired_at IS NULL';
   const session = tx.get(select, sessionId, principal);

@@ -67,6 +67,9 @@ const endOfRun = `
   UPDATE runs SET status = ?, ended_at = ?, owner = NULL, response = iif(deleted, NULL, ?),
     last_batch = (SELECT max(batch_no) FROM event_batches)
   WHERE run_no = ?`;
+const cancelChildren = `
+  UPDATE runs SET control = 'cancel'
+  WHERE parent_run_id = (SELECT run_id FROM runs WHERE run_no = ?) AND status = 'running'`;
 const freeSession = `
   UPDATE sessions SET running_run_id = NULL, updated_at = ?, queue_held = queue_held OR (? <> 'completed' AND EXISTS
     (SELECT 1 FROM queued_tasks WHERE queued_tasks.session_id = sessions.session_id AND run_id IS NULL))
@@ -80,5 +83,6 @@ function endRun(tx: Transaction, runNo: number, { status, response, atMs }: NonN
   tx.run('UPDATE heads SET open = 0 WHERE run_no = ?', runNo);
   tx.run(endOfRun, status, atMs, response === null ? null : JSON.stringify(response), runNo);
   cancelApprovals(tx, runNo, atMs);
+  tx.run(cancelChildren, runNo);
   tx.run(freeSession, atMs, status, runNo);
 }

@@ -24,7 +24,9 @@ export function approvalMethods(db: Reads): Pick<Store, 'approval' | 'approvals'
     approval: async (wanted) => findApproval(db, wanted),
     approvals: async (filter) => listApprovals(db, filter),
     async dueApprovals(nowMs) {
-      const sql = `${selectApprovals} WHERE decided IS NULL AND expires_at < ? ORDER BY expires_at, approval_no`;
+      const sql = `
+        ${selectApprovals} WHERE decided IS NULL AND expires_at < ? AND parent_run_id IS NULL
+        ORDER BY expires_at, approval_no`;
       return readable(db.all(sql, nowMs), approvalRecord);
     },
   };

@@ -226,6 +226,8 @@ const migrations: readonly string[] = [
     seen_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  // What becomes of a run becomes of those that work for it.
+  `CREATE INDEX runs_of_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;`,
 ];
 
 /** Brings the schema up to date in one transaction, so that of two processes that start together one does it. */

@@ -30,7 +30,7 @@ export function runMethods(db: Database): RunMethods {
       return rows.map((row) => ({ runId: runId(row, 'run_id'), turn: integer(row, 'turn') }));
     },
     async requestCancel(id) {
-      write(db, `UPDATE runs SET control = 'cancel' WHERE run_id = ? AND status = 'running'`, id);
+      write(db, cancelTree, id);
       return findRun(db, id);
     },
     async requestPause(id) {
@@ -55,6 +55,10 @@ function findRun(db: Reads, id: RunId): RunRecord | null {
   const row = db.get(`${selectRun} WHERE run_id = ?`, id);
   return row === undefined ? null : runRecord(row);
 }
+
+const cancelTree = `
+  WITH RECURSIVE tree (id) AS (SELECT ? UNION SELECT run_id FROM runs JOIN tree ON parent_run_id = id)
+  UPDATE runs SET control = 'cancel' WHERE run_id IN tree AND status = 'running'`;
 
 const setOwner = `
   UPDATE runs SET owner = ?, phase = 'active', control = iif(control = 'pause', 'none', control)
