@@ -2,7 +2,11 @@
 // Run it with: npx node examples/fallbacks.ts
 import { createAgent, loadConfig } from '../src/index.ts';
 
-const env = { ...process.env, OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:49150/v1', OPENAI_COMPATIBLE_API_KEY: 'none' };
+const env = {
+  ...process.env,
+  OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:49150/v1',
+  OPENAI_COMPATIBLE_API_KEY: 'none',
+};
 await using agent = createAgent(
   { model: 'openai-compatible/qwen3', fallbacks: [{ model: 'demo' }] },
   { settings: loadConfig({ env }) },

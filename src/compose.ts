@@ -13,13 +13,11 @@ import { createWorkspaces, fixedWorkspace, type Workspaces } from './files/works
 import { defaultPolicies } from './engine/policies.ts';
 import { ensureHarness } from './tasks/ensure-harness.ts';
 import { expireTasks } from './tasks/expire-tasks.ts';
-import { fileTools } from './engine/tools/file-tools.ts';
 import type { HarnessId } from './core/ids.ts';
-import { createBashTool } from './engine/tools/bash.ts';
-import { createFetchUrl } from './engine/tools/fetch-url.ts';
 import { createMemoryContent } from './runtimes/memory-content.ts';
 import { createModelHealth } from './engine/model-health.ts';
-import { lazyTools } from './engine/lazy-tools.ts';
+import { nativeTools, type NativeTools } from './native-tools.ts';
+import { resolve } from 'node:path';
 import { openCatalogue } from './open-catalogue.ts';
 import { openShell } from './open-shell.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
@@ -31,14 +29,11 @@ import { silentLogger, type Logger } from './core/logger.ts';
 import { systemClock, systemProcesses, systemRandom } from './system.ts';
 import { createLogger } from './logger.ts';
 import { createRedactor } from './core/redact.ts';
-import { openMcp } from './engine/mcp/open-mcp.ts';
-import { openSkills } from './engine/skills/open-skills.ts';
 import { ConfigurationError, StorageError } from './core/errors.ts';
 import type { Clock } from './core/clock.ts';
 import type { ContentStore } from './engine/content-store.ts';
-import { hostEnvironment, secretsOf, type Config } from './config.ts';
+import { secretsOf, type Config } from './config.ts';
 import type { HarnessAdapter, HarnessStatus } from './harnesses/harness.ts';
-import type { McpServer } from './engine/mcp/mcp-server.ts';
 import type { Services } from './tasks/services.ts';
 import type { Store } from './stores/store.ts';
 
@@ -80,7 +75,8 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   warnOfDefaultModel(config, catalogue, logger);
   const { template } = config.agent;
   const workspaces = createWorkspaces({ dataDir, ...(template === null ? {} : { template }) });
-  const services = createServices({ config, store, workspaces, logger, clock, catalogue, adapters, ownership });
+  const tools = stack.use(nativeTools(config, { clock, random: systemRandom, logger, cwd: dataDir }));
+  const services = createServices({ config, store, workspaces, logger, clock, catalogue, tools, adapters, ownership });
   stack.defer(() => services.log.close());
   await folder.alone(async () => {
     for (const base of services.harnesses.bases) await ensureHarness(services, owner, base);
@@ -155,7 +151,8 @@ export function composeLocal(config: Config, { cwd, base, logger = silentLogger 
   const workspaces = fixedWorkspace(cwd);
   const catalogue = openCatalogue(config, systemClock);
   const store = openSqlite(':memory:');
-  const services = createServices({ config, store, catalogue, workspaces, logger, clock: systemClock });
+  const tools = nativeTools(config, { clock: systemClock, random: systemRandom, logger, cwd: resolve(cwd) });
+  const services = createServices({ config, store, catalogue, tools, workspaces, logger, clock: systemClock });
   const chosen = base ?? config.harnesses.preferred;
   requireAdapter(services.harnesses, chosen);
   return {
@@ -164,6 +161,7 @@ export function composeLocal(config: Config, { cwd, base, logger = silentLogger 
     async [Symbol.asyncDispose]() {
       await services.runs.drain({ how: 'cancel' });
       await services.log.close();
+      await tools[Symbol.asyncDispose]();
       await catalogue[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
     },
@@ -182,8 +180,12 @@ export interface DoctorReport {
 /** What is installed and which models answer. Calls no model, writes nothing. */
 export async function inspect(config: Config): Promise<DoctorReport> {
   await using catalogue = openCatalogue(config, systemClock);
+  const { dataDir } = config.server;
+  const parts = { clock: systemClock, random: systemRandom, logger: silentLogger, cwd: dataDir };
+  await using tools = nativeTools(config, parts);
   const registry = createHarnesses(config, {
     catalogue,
+    tools,
     logger: silentLogger,
     clock: systemClock,
     content: createMemoryContent(),
@@ -194,7 +196,6 @@ export async function inspect(config: Config): Promise<DoctorReport> {
       return adapter === undefined ? [] : [adapter.probe().then((status) => ({ base, label: adapter.label, status }))];
     }),
   );
-  const { dataDir } = config.server;
   return { node: process.version, dataDir, providers: catalogue.providers(), shell: await shellOf(config), harnesses };
 }
 
@@ -222,39 +223,19 @@ function createHarnesses(
     readonly logger: Logger;
     readonly clock: Clock;
     readonly content: ContentStore;
+    readonly tools: NativeTools;
     readonly adapters?: readonly HarnessAdapter[];
   },
 ): HarnessRegistry {
-  const { catalogue, logger, clock, content } = o;
-  const { shell, fetchHosts, skills, mcp } = config.agent;
-  const bash = async () => {
-    const opened = await openShell({ ...shell, hidden: [config.server.dataDir] }, { clock, random: systemRandom });
-    return { tools: opened === null ? [] : [createBashTool(opened)] };
-  };
-  const skillTools = async () => {
-    const { prompt, tools } = await openSkills(skills, { logger });
-    return { tools, ...(prompt === '' ? {} : { guidance: prompt }) };
-  };
-  const mcpParts = {
-    clock,
-    random: systemRandom,
-    logger,
-    version: packageVersion(),
-    environment: hostEnvironment(),
-    cwd: config.server.dataDir,
-  };
+  const { catalogue, logger, clock, content, tools } = o;
   const native = createNativeAdapter(
     {
       clock,
       random: systemRandom,
       logger,
       policies: defaultPolicies,
-      tools: [...fileTools, createFetchUrl({ allowHosts: fetchHosts })],
-      sources: [
-        lazyTools('shell', { open: bash, logger }),
-        ...(skills.length === 0 ? [] : [lazyTools('skills', { open: skillTools, logger })]),
-        ...(mcp.length === 0 ? [] : [openMcp(mcp.map(allowed), mcpParts)]),
-      ],
+      tools: tools.tools,
+      sources: tools.sources,
       redact: createRedactor(secretsOf(config)),
       content,
       health: createModelHealth({ clock }),
@@ -270,11 +251,6 @@ function createHarnesses(
   return createRegistry(adapters.toSorted((a, b) => Number(b.base === preferred) - Number(a.base === preferred)));
 }
 
-/** A server that the operator names may be used without asking, unless the settings say otherwise (UR-02). */
-function allowed(server: McpServer): McpServer {
-  return { permission: 'allow', ...server };
-}
-
 function createServices(o: {
   readonly config: Config;
   readonly store: Store;
@@ -282,6 +258,7 @@ function createServices(o: {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly catalogue: Catalogue;
+  readonly tools: NativeTools;
   readonly adapters?: readonly HarnessAdapter[];
   readonly ownership?: Partial<OwnershipPolicy>;
 }): Services {

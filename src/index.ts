@@ -28,7 +28,9 @@ export {
 export type { Limits, PendingTool, RunEvent, RunEventType, Todo, UserMessage } from './core/run-event.ts';
 export { createRuntime, type AgentDefinition, type RuntimeDriver, type RuntimeOptions } from './runtime.ts';
 export type { Runtime, Decision, PendingFilter } from './runtimes/runtime.ts';
-export type { DurableRunOptions, EventsOptions, RunHandle } from './runtimes/durable-runs.ts';
+export type { DurableRunOptions } from './runtimes/durable-admission.ts';
+export type { EventsOptions } from './runtimes/durable-events.ts';
+export type { RunHandle } from './runtimes/durable-runs.ts';
 export type { Usage } from './core/usage.ts';
 export { defineTool, type InputSchema } from './engine/define-tool.ts';
 export type { Hooks, HookName, HookPayload } from './engine/hooks.ts';

@@ -5,7 +5,7 @@ import { acceptTask, type TaskBody } from './tasks/accept-task.ts';
 import { composeLocal, owner } from './compose.ts';
 import { createRunStream, type RunStream } from './runtimes/run-stream.ts';
 import { runIds, sessionIds } from './core/ids.ts';
-import { systemRandom } from './system.ts';
+import { systemClock, systemRandom } from './system.ts';
 import { toWellFormed } from './core/text.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './core/logger.ts';
@@ -41,6 +41,7 @@ export async function openLocalAgent(options: LocalAgentOptions): Promise<LocalA
         runId,
         sessionId,
         owns: true,
+        clock: systemClock,
         async start() {
           const body: TaskBody = { ...plainTask, ...input(prompt), harnessId: await local.harness(), model };
           await acceptTask(services, { principal: owner, idempotency: null, body, ids: { runId, sessionId } });

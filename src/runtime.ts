@@ -1,7 +1,7 @@
 // Durable runs for programs: agents over a store, with no server (E chapter 1.3).
 
 import { assembleFrom, type AgentParts } from './agent.ts';
-import { baseOf, createAgentAdapter } from './runtimes/agent-adapter.ts';
+import { createAgentAdapters } from './runtimes/agent-adapter.ts';
 import { ConfigurationError } from './core/errors.ts';
 import { createBackgroundRuns } from './tasks/background-runs.ts';
 import { createDurableRuntime } from './runtimes/durable-runtime.ts';
@@ -77,13 +77,11 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const owner = systemRandom.token();
   const observers = watchRuns(log, agents);
   const runChild = createRunChild(() => services);
-  const adapters = withSubAgents(agents).map((agent) =>
-    createAgentAdapter(agent, {
-      content: store,
-      runChild,
-      onRepetition: (runId) => observers.get(runId)?.fire('repetition'),
-    }),
-  );
+  const adapters = createAgentAdapters(agents, {
+    content: store,
+    runChild,
+    onRepetition: (runId) => observers.get(runId)?.fire('repetition'),
+  });
   const services: Services = {
     store,
     log,
@@ -133,10 +131,9 @@ function openStore(driver: RuntimeDriver = { kind: 'sqlite', path: '.reins/runs.
   }
 }
 
-/** Agents and those that work for them, each once. */
+/** Agents and those that work for them. */
 function withSubAgents(agents: readonly AssembledAgent[]): readonly AssembledAgent[] {
-  const all = agents.flatMap((agent) => [agent, ...withSubAgents(agent.subagents.map((each) => each.agent))]);
-  return [...new Map(all.map((agent) => [baseOf(agent), agent])).values()];
+  return agents.flatMap((agent) => [agent, ...withSubAgents(agent.subagents.map((each) => each.agent))]);
 }
 
 /** Hooks and traces of each run, from its first event of a leg to its last. */

@@ -76,14 +76,11 @@ test('a failing model: the person at the terminal reads who failed and how, and 
 });
 
 test('a call that a person has to allow ends the run with 4, and says which', async () => {
-  const cwd = temporaryFolder();
-  const config = join(temporaryFolder(), 'config.json');
-  const server = { ...clockServer(temporaryFolder()), permission: 'ask' };
-  writeFileSync(config, JSON.stringify({ agent: { mcp: [server] } }));
+  const data = temporaryFolder();
+  const mcp = [{ ...clockServer(data), permission: 'ask' }];
+  writeFileSync(join(data, 'config.json'), JSON.stringify({ agent: { mcp } }));
   const prompt = 'Call the tool clock_tell with {}';
-  const { code, stderr } = await reins(['run', prompt, '--model', 'demo', '--cwd', cwd, '--config', config], {
-    env: full,
-  });
+  const { code, stderr } = await reins(['run', prompt, '--model', 'demo', '--data', data], { env: full });
   expect(code).toBe(4);
   expect(stderr).toMatch(/clock_tell[^]*Waits for a person/);
 });

@@ -10,7 +10,11 @@ export interface RunShape {
 export interface EngineParts {
   readonly model: LanguageModelV4;
   /** The one tool there is. */
-  readonly tool: { readonly name: string; readonly description: string; run(input: unknown): string };
+  readonly tool: {
+    readonly name: string;
+    readonly description: string;
+    readonly run: (input: unknown) => string;
+  };
 }
 
 export interface Contender {

@@ -19,7 +19,7 @@ export interface Order {
 
 export interface MeasuredProcess extends Disposable {
   readonly name: string;
-  run(order: Order): Promise<readonly Cost[]>;
+  readonly run: (order: Order) => Promise<readonly Cost[]>;
 }
 
 export function startContender(name: string): MeasuredProcess {

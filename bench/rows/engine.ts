@@ -18,9 +18,9 @@ export const engine: Benchmark = async ({ quick, profile }) => {
   using started = new DisposableStack();
   const processes = [bare, 'Reins', durable, ...others].map((name) => started.use(startContender(name)));
   const reins = processes.filter(({ name }) => name === 'Reins');
-  const perDelta = await measure(processes, { shape: deltas, rounds: quick ? 3 : 9 });
-  const perStep = await measure(processes, { shape: steps, rounds: quick ? 1 : 4 });
-  const long = await measure(reins, { shape: manySteps, rounds: quick ? 1 : 3 });
+  const perDelta = await measure(processes, { shape: deltas, rounds: quick ? 3 : 6 });
+  const perStep = await measure(processes, { shape: steps, rounds: quick ? 1 : 3 });
+  const long = await measure(reins, { shape: manySteps, rounds: quick ? 1 : 2 });
   if (profile !== undefined) for (const shape of [deltas, manySteps]) await reins[0]?.run({ shape, times: 3, profile });
   return [...rowsOfDeltas(perDelta), ...rowsOfSteps(perStep), rowOfLongRun(long), ...(await rowsOfStorage(500))];
 };

@@ -92,7 +92,7 @@ describe('a call that has to be asked for', () => {
     },
   );
 
-  test('E-601: a decision that woke nobody is acted on by the next owner, once', async () => {
+  test('E-601, 13.2 row 7: a decision that woke nobody is acted on by the next owner, once', async () => {
     const { rig, tool } = await park();
     rig.decide('a', { decision: 'approve' });
     expect(await rig.recover()).toMatchObject({ status: 'completed' });

@@ -126,7 +126,7 @@ const scenarios: Record<string, Scenario> = {
     tools: mixed.map((each) => ({ ...each, concurrent: false })),
     meanwhile: 'pause',
   },
-  'a compaction': {
+  'a compaction (row 14)': {
     turns: [words('', add('a', 1)), done],
     tools: [tool('add', 'safe')],
     limits: { maxContextTokens: 1500 },

@@ -52,7 +52,7 @@ test('E-102, E-103: what a model said carries step, attempt and block; the rest 
     ]);
 });
 
-test('E-112: a call gives its name first, with no arguments, then all of them', async () => {
+test('E-111, E-112: a call gives its name first, with no arguments, then all of them', async () => {
   const rig = createEngineRig({
     replies: [simpleCall('a', 'add', { n: 1 }), simpleText('x')],
     tools: [countingTool('add')],
@@ -70,7 +70,7 @@ test('E-110: an accepted reply has its turn-complete also in a run that fails la
 });
 
 describe('truncation', () => {
-  test('E-400, E-401, E-402: with a limit of 2 the answer is part0 part1 part2, in a text and a budget that doubles', async () => {
+  test('E-400, E-401, E-402, E-409: with a limit of 2 the answer is part0 part1 part2, in a text and a budget that doubles', async () => {
     const rig = createEngineRig({
       replies: [cut('part0 '), cut('part1 '), cut('part2')],
       limits: { maxTruncationRecoveries: 2 },
@@ -90,6 +90,8 @@ describe('truncation', () => {
       ['continuation', 2, 4000],
     ]);
     expect(words(rig)).toEqual(['continue', 'continue']);
+    expect(rig.events('user-message').every(({ data }) => data.mode === 'engine')).toBe(true);
+    expect(JSON.stringify(rig.state().transcript.messages)).toContain('cut off');
   });
 
   test('E-400: the budget is not raised above what the model can give, and stays raised for the run', async () => {

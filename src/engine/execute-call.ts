@@ -75,7 +75,7 @@ export async function executeCall(state: RunState, execution: CallExecution): Pr
       durationMs: clock.now() - startedAtMs,
     };
   } finally {
-    settledEarly.abort();
+    settledEarly.abort('settled'); // Without a reason an error would be made, stack and all.
     cancelTimer();
     signal.removeEventListener('abort', stop);
   }

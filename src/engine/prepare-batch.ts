@@ -146,7 +146,7 @@ async function isApproved(decide: () => boolean | Promise<boolean>, signal: Abor
   } catch {
     return false;
   } finally {
-    over.abort();
+    over.abort('over');
   }
 }
 

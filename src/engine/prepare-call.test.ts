@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { countingTool } from '../testing/counting-tool.ts';
-import { createEngineRig } from '../testing/engine-rig.ts';
+import { createEngineRig, type EngineRig } from '../testing/engine-rig.ts';
 import { createToolbox } from './prepare-call.ts';
+import { mapParts, type ModelPart } from './models/model-part.ts';
 import {
   simpleCall,
   simpleCalls,
@@ -163,4 +164,35 @@ test('B079: arguments cut inside a key, a number, an escape and a character are 
   const rig = createEngineRig({ replies: [{ pieces }, simpleText('ok')], tools: [tool] });
   await rig.run();
   expect(tool.runs).toEqual([{ text: 'tab\t and 😀', n: 1234 }]);
+});
+
+test('E-307, B077: pieces of two calls that come interleaved go each to its own call', async () => {
+  const tool = countingTool('add');
+  /** All parts of a stream at its end, one of each call in turn. */
+  const interleave = () => {
+    const held = new Map<string, ModelPart[]>();
+    return (part: ModelPart): readonly ModelPart[] => {
+      const id = 'toolCallId' in part ? part.toolCallId : 'id' in part ? (part.id ?? '') : '';
+      if (part.type !== 'finish') return held.set(id, [...(held.get(id) ?? []), part]) && [];
+      const rounds = Math.max(...[...held.values()].map(({ length }) => length));
+      const parts = Array.from({ length: rounds }, (_, round) =>
+        [...held.values()].flatMap((each) => each[round] ?? []),
+      );
+      return [...parts.flat(), part];
+    };
+  };
+  const [a, b] = ['1', '2'].map((n, at): ReplyPiece => ({
+    kind: 'tool-call',
+    id: 'ab'.charAt(at),
+    name: 'add',
+    arguments: ['{"n', '":', `${n}}`],
+  }));
+  const rig: EngineRig = createEngineRig({
+    replies: [{ pieces: [a, b].filter((piece) => piece !== undefined) }, simpleText('ok')],
+    tools: [tool],
+    parts: { openModel: async () => ({ model: mapParts(rig.model, interleave), traits: {}, maxOutputTokens: null }) },
+  });
+  expect(await rig.run()).toMatchObject({ status: 'completed', output: 'ok' });
+  expect(tool.runs).toEqual([{ n: 1 }, { n: 2 }]);
+  expect(rig.events('tool-call-delta').map(({ data }) => data.id)).toEqual([...'abababab']);
 });

@@ -136,7 +136,7 @@ describe('how long and how often', () => {
     ]);
   });
 
-  test('E-214: a new owner waits the rest of a wait, and takes one that has passed for a begun attempt', async () => {
+  test('E-214, 13.2 row 13: a new owner waits the rest of a wait, and takes one that has passed for a begun attempt', async () => {
     const replies = [refused(429, { 'retry-after': '30' }), done];
     const early = createEngineRig({ replies });
     await early.run({ leaveAt: 'attempt-reset' });
@@ -237,7 +237,7 @@ describe('E-330 to E-335: waiting notices', () => {
     expect(notices(await play(silence(60_000), null))).toEqual([]);
   });
 
-  test('E-331, E-216: a long wait before a retry shows as well', async () => {
+  test('E-111, E-331, E-216: a long wait before a retry shows as well', async () => {
     const rig = createEngineRig({ replies: [refused(429, { 'retry-after': '30' }), done] });
     await rig.run();
     expect(rig.events('waiting').map(({ data }) => data)).toEqual([

@@ -186,8 +186,9 @@ async function play({
     else if (result.status === 'awaiting-input') {
       for (const { call: asked, kind } of rig.state().pending.filter(isOpen)) {
         const fits = fitting[kind] ?? [];
-        const word = said[decisions++ % said.length] ?? '';
-        const decision = (fits.includes(word) ? word : fits[0]) as 'approve';
+        // Nobody says `retry` for ever.
+        const word = decisions < 12 ? said[decisions++ % said.length] : 'abort';
+        const decision = (word !== undefined && fits.includes(word) ? word : fits[0]) as 'approve';
         rig.decide(asked.id, { decision, output: { content: 'Said.', isError: false } });
       }
       result = await rig.resume('decision', options);
@@ -231,18 +232,19 @@ function requireLaws(rig: EngineRig, cut: number): void {
   expect(fold(log.slice(keep), fold(log.slice(0, keep), empty))).toEqual(whole);
   const stored: RunEvent[] = JSON.parse(JSON.stringify(log));
   expect(fold(stored, empty)).toEqual(whole);
-  const runs = new Map<string, number>();
-  for (const { data } of rig.events('tool-dispatched'))
-    runs.set(data.executionKey, (runs.get(data.executionKey) ?? 0) + 1);
   for (const { data } of rig.events('tool-dispatched')) {
-    const retried = data.authority.startsWith('approval:');
-    if (data.replay === 'manual' && !retried) expect(runs.get(data.executionKey)).toBe(1);
+    const of = (type: 'tool-dispatched' | 'approval-decided') =>
+      rig.log.filter((event) => event.type === type && event.data.executionKey === data.executionKey);
+    const retries = of('approval-decided').filter(
+      (event) => event.type === 'approval-decided' && event.data.decision === 'retry',
+    );
+    if (data.replay === 'manual') expect(of('tool-dispatched').length).toBeLessThanOrEqual(1 + retries.length);
   }
 }
 
 test('E-134, E-135, E-540, E-565, E-940, E-941: the laws hold for whatever happens in a run: 2,000 scenarios', async () => {
   await fc.assert(
     fc.asyncProperty(scenario, fc.nat(), async (each, cut) => requireLaws(await play(each), cut)),
-    { numRuns: Number(process.env['RUN_LAWS'] ?? 2000) },
+    { numRuns: 2000 },
   );
 }, 120_000);

@@ -124,7 +124,7 @@ async function* runCalls(waiting: Runnable[], run: ToolRun): AsyncGenerator<Draf
   } finally {
     news.close();
     // The loop was left while tools ran: nobody may go on working in a session that someone else gets next (T4).
-    left.abort(new StopTurn('shutdown'));
+    if (running.size > 0) left.abort(new StopTurn('shutdown'));
     await Promise.all(Array.from(running.values(), ({ ended }) => ended));
   }
 }

@@ -12,7 +12,7 @@ const done = simpleText('Done.');
 const plan = (options: EngineRigOptions) => createEngineRig({ config: { planning: true }, ...options });
 const updates = (rig: EngineRig) => rig.events('todos-updated').map(({ data }) => data);
 
-describe('E-641: todos-updated', () => {
+describe('E-641, E-129: todos-updated', () => {
   test('has the whole list and its counts, after the last result of its batch and before the end of the step', async () => {
     const rig = plan({
       replies: [

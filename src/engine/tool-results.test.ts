@@ -41,6 +41,12 @@ describe('E-550: a long result', () => {
     expect(JSON.stringify(rig.log).length).toBeLessThan(50_000);
   });
 
+  test('of 10 MB costs the log no more than one of 13 kB', async () => {
+    const { rig, answer } = await answerTo({ content: 'x'.repeat(10_000_000) });
+    expect(answer.length).toBeLessThan(12_200);
+    expect(JSON.stringify(rig.log).length).toBeLessThan(50_000);
+  });
+
   test('can be paged through, and a page is not cut again', async () => {
     const tool = countingTool('get', { run: async () => ({ content: long }) });
     const page = simpleCall('p', 'read_tool_result', { id: 'a', offset: 8000, limit: 8000 });

@@ -19,7 +19,7 @@ async function dieInTool(tool: Tool, options: Partial<EngineRigOptions> = {}): P
 
 const outcomes = (rig: EngineRig) => rig.events('tool-call-complete').map(({ data }) => data.outcome);
 
-describe('E-540, E-541: after a crash', () => {
+describe('E-540, E-541, 13.2 row 8: after a crash', () => {
   test.each(['safe', 'idempotent'] as const)(
     'a %s call is run again, as the next attempt under the same key',
     async (replay) => {

@@ -20,9 +20,9 @@ import type { RunState } from '../core/run-state.ts';
 export interface AgentAdapterOptions {
   readonly content: ContentStore;
   /** @param base  That of the child. */
-  runChild(child: ChildRun, base: string): Promise<RunResult>;
+  readonly runChild: (child: ChildRun, base: string) => Promise<RunResult>;
   /** Calls of a run go in circles (E-560). */
-  onRepetition(runId: RunId): void;
+  readonly onRepetition: (runId: RunId) => void;
 }
 
 /** Of an agent by its name, whatever it is like (B1). */
@@ -87,7 +87,8 @@ function openAgentSession(
   { history, todos, workspace }: OpenSessionOptions,
   { content, runChild, onRepetition, name }: AgentAdapterOptions & { readonly name: string },
 ): HarnessSession {
-  const run = (state: RunState, { signal, pause, rules, compactions }: TurnOptions, recovering: boolean) => {
+  const run = (state: RunState, options: TurnOptions, recovering: boolean) => {
+    const { signal, pause, compactions } = options;
     let current = state;
     const delegates = createDelegateTools(agent.subagents, {
       current: () => current,
@@ -101,7 +102,7 @@ function openAgentSession(
       workspace: agent.workspace ?? workspace,
       signal,
       pause,
-      rules,
+      rules: () => options.rules(),
       compactions,
       recovering,
       people: { how: 'park' },

@@ -1,14 +1,17 @@
+import { createMemoryContent } from './memory-content.ts';
 import { createObservers, type Observers } from './observers.ts';
 import { initialRunState, type RunState } from '../core/run-state.ts';
 import { MemoryLog } from './memory-log.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
+import type { ContentStore } from '../engine/content-store.ts';
 import type { Message } from '../core/transcript.ts';
 import type { Todo } from '../core/run-event.ts';
 
-/** A conversation in this process. */
+/** A conversation in this process, with the files and long results that it speaks of. */
 export interface DirectSession {
   readonly id: SessionId;
+  readonly content: ContentStore;
   history: readonly Message[];
   todos: readonly Todo[] | null;
   running: RunId | null;
@@ -61,7 +64,7 @@ export function newRun(agent: AssembledAgent, session: DirectSession): DirectRun
 }
 
 export function newSession(id: SessionId): DirectSession {
-  return { id, history: [], todos: null, running: null };
+  return { id, content: createMemoryContent(), history: [], todos: null, running: null };
 }
 
 export function isParked({ result }: RunState): boolean {

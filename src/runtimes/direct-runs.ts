@@ -8,7 +8,6 @@
 import { closeRun, decidedBy } from '../core/closing.ts';
 import { contextView } from '../engine/context-view.ts';
 import { createDelegateTools, type ChildRun } from './sub-agents.ts';
-import { createMemoryContent } from './memory-content.ts';
 import { evolve, isOpen } from '../core/run-state.ts';
 import {
   isLive,
@@ -45,7 +44,6 @@ export interface WorkOptions {
 }
 
 export class DirectRuns {
-  readonly #content = createMemoryContent();
   readonly #working = new Map<RunId, Promise<void>>();
   readonly #resuming = new Set<DirectRun>();
   /** Callers' runs at work or parked; those of sub-agents are with them. */
@@ -113,7 +111,7 @@ export class DirectRuns {
     const data = {
       leg: 1,
       cause: 'submit',
-      input: await toMessages(input, run.runId, this.#content),
+      input: await toMessages(input, run.runId, run.session.content),
       agent: agent.ref,
       _config: permissions === undefined ? config : { ...config, permissions },
       ...(requestId === undefined ? {} : { requestId }),
@@ -172,7 +170,7 @@ export class DirectRuns {
       runChild: (child) => this.#runChild(run, child, people),
     });
     const loop = runLoop(
-      { ...agent.engine, content: this.#content, tools: [...agent.engine.tools, ...delegates] },
+      { ...agent.engine, content: session.content, tools: [...agent.engine.tools, ...delegates] },
       {
         state,
         history: session.history,

@@ -1,122 +1,67 @@
-import { decideApproval, type Verdict } from '../tasks/decide-approval.ts';
-import { DurableRuns, libraryPrincipal, sessionIdOf, statusOf } from './durable-runs.ts';
-import { findApproval } from '../tasks/find-in-scope.ts';
-import { queueTask, readQueue, resumeQueue, unqueueTask } from '../tasks/queue-task.ts';
-import { revokeRule } from '../tasks/revoke-rule.ts';
-import { RuntimeStateError, UnknownExecutionKey } from '../core/errors.ts';
+import { createPeopleVerbs, type AsVerb } from './people-verbs.ts';
+import { cursorOf } from './cursor.ts';
+import { DurableRuns } from './durable-runs.ts';
+import { findRun } from '../tasks/find-in-scope.ts';
+import { followUpOf, libraryPrincipal as principal } from './durable-admission.ts';
+import { queueTask } from '../tasks/queue-task.ts';
+import { RuntimeStateError, TaskEndedError } from '../core/errors.ts';
+import { sessionIdOf } from './session-id.ts';
 import { steerTask } from '../tasks/steer-task.ts';
-import type { ApprovalId } from '../core/ids.ts';
-import type { ApprovalRecord } from '../stores/store.ts';
+import { toMessages } from './run-input.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
-import type { CloseOptions, PendingFilter, Runtime } from './runtime.ts';
+import type { CloseOptions, Runtime } from './runtime.ts';
 import type { Services } from '../tasks/services.ts';
-
-const defaultLimit = 100;
 
 /** The verbs of a runtime over what its processes share. `close` is the composer's. */
 export function createDurableRuntime(
   services: Services,
   agents: readonly AssembledAgent[],
-  { close }: Pick<Runtime, 'close'>,
+  { close }: { readonly close: (options?: CloseOptions) => Promise<void> },
 ): Runtime {
-  const { store } = services;
   const runs = new DurableRuns(services, agents);
-  const principal = libraryPrincipal;
   let closing: Promise<void> | null = null;
-  const open = () => {
+  const requireOpen = () => {
     if (closing !== null) throw new RuntimeStateError('This runtime is closed.');
   };
+  const verb: AsVerb =
+    (work) =>
+    async (...args) => {
+      requireOpen();
+      return work(...args);
+    };
   const closeOnce = async (options?: CloseOptions) => {
     closing ??= close(options);
     await closing;
   };
-
-  async function decide(approvalId: ApprovalId, verdict: Verdict): Promise<ApprovalRecord> {
-    await decideApproval(services, principal, { approvalId, verdict });
-    return findApproval(services, principal, approvalId);
-  }
-
-  const list = ({ runId, sessionId, kind, status = 'open', limit = defaultLimit }: PendingFilter = {}) =>
-    store.approvals({
-      principal,
-      status,
-      limit: Math.min(limit, 1000),
-      ...(runId === undefined ? {} : { runId }),
-      ...(sessionId === undefined ? {} : { sessionId: sessionIdOf(sessionId) }),
-      ...(kind === undefined ? {} : { kind }),
-    });
-
-  const runtime: Runtime = {
-    run: async (input, options) => runtime.runStream(input, options).result(),
-    runStream(input, options) {
-      open();
-      return runs.start(input, options);
-    },
-    streamText(input, options = {}) {
-      open();
-      return runs.start(input, options).text(options);
-    },
-    async submit(input, options) {
-      open();
-      return runs.submit(input, options);
-    },
-    handle: (runId) => runs.handle(runId),
-    async events(runId, options = {}) {
-      return (await runs.handle(runId)).stream(options);
-    },
-    resume: (runId) => runs.resume(runId),
-    retry: (runId) => runs.retry(runId),
-    pause: (runId) => runs.pause(runId),
-    async cancel(runId) {
-      await runs.cancel(runId);
-      return statusOf(await runs.find(runId));
-    },
-    compact: (runId, request) => runs.compact(runId, request),
-    async send(target, message, { mode }) {
-      const runId = 'runId' in target ? target.runId : await runningRun(services, target.sessionId);
-      const content = await runs.contentOf(message, runId);
-      const messageId = message.messageId ?? null;
-      if (mode === 'steer')
-        return steerTask(services, principal, { responseId: runId, message: { content, messageId } });
-      return queueTask(services, principal, await runs.followUp(runId, { content, messageId }));
-    },
-    queue: {
-      list: (sessionId) => readQueue(services, principal, sessionIdOf(sessionId)),
-      remove: (sessionId, messageId) =>
-        unqueueTask(services, principal, { sessionId: sessionIdOf(sessionId), messageId }),
-      async resume(sessionId) {
-        await resumeQueue(services, principal, sessionIdOf(sessionId));
-      },
-    },
-    approvals: {
-      list,
-      get: (id) => findApproval(services, principal, id),
-      decide: (id, { decision, argsDigest = null, note = null, remember = null }) =>
-        decide(id, { verb: 'decide', decision, argsDigest, note, remember }),
-      answer: (id, answers) => decide(id, { verb: 'answer', answers }),
-    },
-    rules: {
-      list: ({ sessionId } = {}) =>
-        store.rules({ principal, ...(sessionId === undefined ? {} : { sessionId: sessionIdOf(sessionId) }) }),
-      revoke: (id) => revokeRule(services, principal, id),
-    },
-    recovery: {
-      list: (filter = {}) => list({ ...filter, kind: 'recovery' }),
-      async resolve(executionKey, how) {
-        const all = await list({ kind: 'recovery', status: 'all', limit: 1000 });
-        const found = all.find(({ pending }) => pending.executionKey === executionKey);
-        if (found === undefined) throw new UnknownExecutionKey(executionKey);
-        const action =
-          typeof how === 'string' ? how : { output: how.result.content, isError: how.result.isError ?? false };
-        return decide(found.approvalId, { verb: 'resolve', action });
-      },
-    },
+  const runStream: Runtime['runStream'] = (input, options) => {
+    requireOpen();
+    return runs.start(input, options);
+  };
+  return {
+    ...createPeopleVerbs(services, verb),
+    runStream,
+    run: verb((input, options) => runStream(input, options).result()),
+    streamText: (input, options = {}) => runStream(input, options).text(options),
+    submit: verb((input, options) => runs.submit(input, options)),
+    handle: verb((runId) => runs.handle(runId)),
+    events: verb(async (runId, options = {}) => (await runs.handle(runId)).stream(options)),
+    cursor: cursorOf,
+    resume: verb((runId) => runs.resume(runId)),
+    retry: verb((runId) => runs.retry(runId)),
+    pause: verb((runId) => runs.pause(runId)),
+    cancel: verb((runId) => runs.cancel(runId)),
+    compact: verb(async (name, request = {}) => {
+      const { runId } = await runs.find(name);
+      if (!services.runs.compact(runId, request)) throw new RuntimeStateError('This run is not at work here.');
+    }),
+    send: verb((target, message, options) => send(services, { target, message, ...options })),
     runs: {
-      get: (runId) => runs.find(runId),
-      async list({ sessionId }) {
-        const known = await store.runIdsOfSession(sessionIdOf(sessionId));
-        return Promise.all(known.map(({ runId }) => runs.find(runId)));
-      },
+      get: verb((runId) => runs.find(runId)),
+      list: verb(async ({ sessionId }) => {
+        const known = await services.store.runIdsOfSession(sessionIdOf(sessionId));
+        const records = await Promise.all(known.map(({ runId }) => runs.find(runId)));
+        return records.filter(({ parentRunId }) => parentRunId === null);
+      }),
     },
     get closed() {
       return closing !== null;
@@ -124,11 +69,37 @@ export function createDurableRuntime(
     close: closeOnce,
     [Symbol.asyncDispose]: () => closeOnce(),
   };
-  return runtime;
 }
 
-async function runningRun({ store }: Services, name: string) {
-  const session = await store.session(sessionIdOf(name));
+type Target = Parameters<Runtime['send']>[0];
+interface Sent {
+  readonly target: Target;
+  readonly message: Parameters<Runtime['send']>[1];
+  readonly mode: Parameters<Runtime['send']>[2]['mode'];
+}
+
+/** @throws RuntimeStateError  There is nobody left to read a steering message (E-661). */
+async function send(services: Services, { target, message, mode }: Sent): Promise<{ readonly messageId: string }> {
+  const run = await findRun(services, principal, await nameOf(services, target));
+  const { runId } = run;
+  const content = (await toMessages(message, runId, services.store)).flatMap((each) => each.content);
+  const said = { content, messageId: message.messageId ?? null };
+  try {
+    const { messageId } =
+      mode === 'steer'
+        ? await steerTask(services, principal, { responseId: runId, message: said })
+        : await queueTask(services, principal, followUpOf(run, said));
+    return { messageId };
+  } catch (cause) {
+    if (cause instanceof TaskEndedError) throw new RuntimeStateError('This run has ended.', { cause });
+    throw cause;
+  }
+}
+
+/** Of the run that is spoken to: the one at work in a session, else its newest. */
+async function nameOf({ store }: Services, target: Target): Promise<string> {
+  if ('runId' in target) return target.runId;
+  const session = await store.session(sessionIdOf(target.sessionId));
   const runId = session?.runningRunId ?? (session === null ? null : await store.tip(session.sessionId));
   if (runId === null) throw new RuntimeStateError('There is no such session.');
   return runId;

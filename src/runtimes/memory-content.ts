@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ContentStore } from '../engine/content-store.ts';
 
-/** Content of runs in this process, as long as the agent lives. */
+/** Content in this process, as long as somebody holds the store. */
 export function createMemoryContent(): ContentStore {
   const kept = new Map<string, Uint8Array>();
   return {

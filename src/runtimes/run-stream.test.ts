@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { checkLog } from '../testing/check-log.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
 import { defineTool } from '../engine/define-tool.ts';
-import { simpleCall, simpleText } from '../testing/model-servers/reply-script.ts';
+import { simpleCall, simpleText, type ScriptedReply } from '../testing/model-servers/reply-script.ts';
 import { collect, endless, scriptedAgent, unhandledIn, until } from '../../test/support/agents.ts';
+import type { RunEvent } from '../core/run-event.ts';
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 const noInput = { type: 'object', properties: {} } as const;
@@ -84,7 +85,7 @@ describe('E-032, E-033: leaving the first iteration cancels the run', () => {
     expect(await stream.result()).toMatchObject({ status: 'cancelled' });
   });
 
-  test('a second iteration only watches: leaving it stops nothing', async () => {
+  test('B093: a second iteration only watches: leaving it stops nothing', async () => {
     await using rig = scriptedAgent([simpleText('One', ' two')]);
     const stream = rig.agent.runStream('Count');
     const owner = stream[Symbol.asyncIterator]();
@@ -211,4 +212,62 @@ test('E-051: leaving, disposing or finishing a leg that waits for a person leave
   expect(rig.agent.busy()).toBe(false);
   const last = (await collect(stream)).at(-1);
   expect(last).toMatchObject({ type: 'run-result', data: { status: 'awaiting-input' } });
+});
+
+describe('B097: a cancel in any phase', () => {
+  const stall = { kind: 'stall', after: 1 } as const;
+  const hang = defineTool({
+    name: 'hang',
+    description: 'Waits.',
+    input: noInput,
+    run: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('Stopped.'))),
+  });
+  const phases: readonly (readonly [string, ScriptedReply, (event: RunEvent) => boolean])[] = [
+    ['before the first byte', { fault: { kind: 'stall', after: 'nothing' } }, ({ type }) => type === 'step-started'],
+    [
+      'in its reasoning',
+      { pieces: [{ kind: 'thinking', chunks: ['Hm'] }], fault: stall },
+      ({ type }) => type === 'thinking-delta',
+    ],
+    ['in its answer', endless('One'), ({ type }) => type === 'text-delta'],
+    [
+      'in a call that is being written',
+      { ...simpleCall('c', 'hang', {}), fault: stall },
+      ({ type }) => type === 'tool-call-delta',
+    ],
+    ['in a tool', simpleCall('c', 'hang', {}), ({ type }) => type === 'tool-dispatched'],
+    ['between two attempts', { fault: { kind: 'status', status: 503 } }, ({ type }) => type === 'attempt-reset'],
+  ];
+  test.each(phases)(
+    '%s: stream, result and a later reader all say cancelled, and the session goes on',
+    async (_, reply, at) => {
+      await using rig = scriptedAgent(
+        ({ prompt }) => (JSON.stringify(prompt).includes('Again') ? simpleText('Hello') : reply),
+        {
+          tools: [hang],
+        },
+      );
+      const stream = rig.agent.runStream('Go', { sessionId: 's' });
+      const seen: RunEvent[] = [];
+      for await (const event of stream) {
+        seen.push(event);
+        if (at(event)) void stream.cancel();
+      }
+      expect([checkLog(seen), await collect(stream)]).toEqual([[], seen]);
+      expect([seen.at(-1)?.data, await stream.result(), await stream.cancel()]).toMatchObject(
+        Array.from({ length: 3 }, () => ({ status: 'cancelled', stopReason: 'cancelled', error: null })),
+      );
+      expect((await rig.agent.run('Again', { sessionId: 's' })).ok).toBe(true);
+    },
+  );
+});
+
+test('E-110, E-112: every accepted reply ends with its turn-complete; a call that is given whole has two deltas', async () => {
+  const call: ScriptedReply = { pieces: [{ kind: 'tool-call', id: 'c', name: 'none', arguments: ['{"a":1}'] }] };
+  await using rig = scriptedAgent([call, { fault: { kind: 'status', status: 400 } }]);
+  const events = await collect(rig.agent.runStream('Go'));
+  const deltas = events.flatMap((event) => (event.type === 'tool-call-delta' ? [event.data.partialJson] : []));
+  expect(deltas).toEqual(['', '{"a":1}']);
+  expect(events.filter(({ type }) => type === 'turn-complete')).toHaveLength(1);
+  expect(events.at(-1)).toMatchObject({ data: { status: 'failed' } });
 });

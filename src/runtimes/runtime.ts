@@ -1,18 +1,19 @@
 import type { Answer } from '../core/questions.ts';
-import type { ApprovalId, RuleId, RunId } from '../core/ids.ts';
 import type { ApprovalRecord, RuleRecord, RunRecord } from '../stores/store.ts';
-import type { DurableRunOptions, EventsOptions, RunHandle } from './durable-runs.ts';
+import type { DurableRunOptions } from './durable-admission.ts';
+import type { EventsOptions } from './durable-events.ts';
 import type { InputMessage, RunInput } from './run-input.ts';
-import type { PendingTool } from '../core/run-event.ts';
+import type { PendingTool, RunEvent } from '../core/run-event.ts';
 import type { Queue } from '../tasks/queue-task.ts';
 import type { Remember } from '../tasks/decide-approval.ts';
+import type { RunHandle } from './durable-runs.ts';
 import type { RunResult } from '../core/run-result.ts';
 import type { RunStatus } from '../core/outcome.ts';
 import type { RunStream } from './run-stream.ts';
 import type { TextOptions, TextStream } from './text-stream.ts';
 
 export interface PendingFilter {
-  readonly runId?: RunId;
+  readonly runId?: string;
   readonly sessionId?: string;
   readonly kind?: PendingTool['kind'];
   /** Absent: what is open. */
@@ -42,19 +43,24 @@ export interface Runtime extends AsyncDisposable {
   streamText(input: RunInput, options?: DurableRunOptions & TextOptions): TextStream;
   /** Returns once the run is durably admitted (E-050). */
   submit(input: RunInput, options?: DurableRunOptions): Promise<RunHandle>;
-  handle(runId: RunId): Promise<RunHandle>;
-  events(runId: RunId, options?: EventsOptions): Promise<RunStream>;
+  handle(runId: string): Promise<RunHandle>;
+  /** Its iteration throws a `CursorError` where `after` is malformed, of another run, or ahead of the log (E-054). */
+  events(runId: string, options?: EventsOptions): Promise<RunStream>;
+  /** The place behind an event of a run, for `events({ after })`. */
+  cursor(event: Pick<RunEvent, 'runId' | 'seq'>): string;
   /** Goes on with a paused run; null for one that is at work, waits for a person, or is over. */
-  resume(runId: RunId): Promise<RunHandle | null>;
-  retry(failedRunId: RunId): Promise<RunHandle>;
+  resume(runId: string): Promise<RunHandle | null>;
+  /** A new run in the session of a failed one, which has to be its newest, from what was said before (E-052). */
+  retry(failedRunId: string): Promise<RunHandle>;
   /** What runs is let end; then nothing happens until `resume` (E-819). */
-  pause(runId: RunId): Promise<void>;
-  cancel(runId: RunId): Promise<RunStatus>;
-  /** Shortens the conversation before the next step (E-440). */
-  compact(runId: RunId, request?: { readonly instructions?: string }): void;
+  pause(runId: string): Promise<void>;
+  /** With all that works for it. Answers within a second; a run that is still stopping is `running` (E-812). */
+  cancel(runId: string): Promise<RunStatus>;
+  /** Shortens the conversation before the next step (E-440). @throws RuntimeStateError  The run is not at work here. */
+  compact(runId: string, request?: { readonly instructions?: string }): Promise<void>;
   /** `steer`: read at the next step of a run at work. `follow-up`: a run of its own behind what its session works on. */
   send(
-    target: { readonly runId: RunId } | { readonly sessionId: string },
+    target: { readonly runId: string } | { readonly sessionId: string },
     message: InputMessage,
     options: { readonly mode: 'steer' | 'follow-up' },
   ): Promise<{ readonly messageId: string }>;
@@ -66,13 +72,13 @@ export interface Runtime extends AsyncDisposable {
   };
   readonly approvals: {
     list(filter?: PendingFilter): Promise<readonly ApprovalRecord[]>;
-    get(id: ApprovalId): Promise<ApprovalRecord>;
-    decide(id: ApprovalId, decision: Decision): Promise<ApprovalRecord>;
-    answer(id: ApprovalId, answers: readonly Answer[] | 'declined'): Promise<ApprovalRecord>;
+    get(id: string): Promise<ApprovalRecord>;
+    decide(id: string, decision: Decision): Promise<ApprovalRecord>;
+    answer(id: string, answers: readonly Answer[] | 'declined'): Promise<ApprovalRecord>;
   };
   readonly rules: {
     list(filter?: { readonly sessionId?: string }): Promise<readonly RuleRecord[]>;
-    revoke(id: RuleId): Promise<void>;
+    revoke(id: string): Promise<void>;
   };
   readonly recovery: {
     /** Calls whose outcome is unknown (E-541). */
@@ -83,7 +89,7 @@ export interface Runtime extends AsyncDisposable {
     ): Promise<ApprovalRecord>;
   };
   readonly runs: {
-    get(runId: RunId): Promise<RunRecord>;
+    get(runId: string): Promise<RunRecord>;
     list(filter: { readonly sessionId: string }): Promise<readonly RunRecord[]>;
   };
   readonly closed: boolean;

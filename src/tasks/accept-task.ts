@@ -17,7 +17,14 @@ import { findContinuable, findHarness, findLiveSession } from './find-in-scope.t
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { Admission, AdmitResult, HarnessRecord, IdempotencyClaim, SessionRecord } from '../stores/store.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import { allowAll, noBudgets, type Limits, type ParentRun, type RunPermissions, type UserMessage } from '../core/run-event.ts';
+import {
+  allowAll,
+  noBudgets,
+  type Limits,
+  type ParentRun,
+  type RunPermissions,
+  type UserMessage,
+} from '../core/run-event.ts';
 import type { ModelChoice } from '../core/model-choice.ts';
 import type { Services } from './services.ts';
 
@@ -163,7 +170,11 @@ async function findPrevious(
 type ServedModel = Extract<ModelChoice, { available: true }>;
 
 /** @throws ModelUnavailableError */
-export async function chooseModel({ harnesses }: Services, body: TaskBody, harness: HarnessRecord): Promise<ServedModel> {
+export async function chooseModel(
+  { harnesses }: Services,
+  body: TaskBody,
+  harness: HarnessRecord,
+): Promise<ServedModel> {
   const adapter = harnesses.adapter(harness.base);
   if (adapter === undefined) throw new ModelUnavailableError(`the harness base '${harness.base}' is not installed.`);
   const choice = await adapter.chooseModel(body.model ?? harness.defaultModel);

@@ -59,7 +59,7 @@ export async function decideApproval(
   if (verdict.verb === 'decide' && verdict.argsDigest !== null && verdict.argsDigest !== approval.pending.argsDigest)
     throw new ApprovalClosedError(await approvalOf(services, approval), 'digest');
   if (approval.decided !== null) return judgeRepeat(services, approval, said);
-  const rule = verdict.verb === 'decide' ? ruleOf(services, approval, verdict) : null;
+  const rule = verdict.verb === 'decide' ? await ruleOf(services, approval, verdict) : null;
   const by = { by: principal, ...(rule === null ? {} : { ruleId: rule.ruleId }) };
   const stored = await storeDecision(services, approval, { said: { ...said, ...by }, rule });
   if (stored.outcome === 'decided') return judgeRepeat(services, stored.approval, said);
@@ -110,16 +110,18 @@ function refuseWrong(questions: NonNullable<PendingTool['questions']>, answers: 
   throw new InvalidInputError(checked.why, `answers[${index}]`);
 }
 
-function ruleOf(
-  { random, clock }: Services,
+/** It is of the agent that asks, which may be a sub-agent, and made in the run that was asked. */
+async function ruleOf(
+  { random, clock, store }: Services,
   { principal, harnessId, sessionId, runId, pending }: ApprovalRecord,
   { decision, remember }: Extract<Verdict, { verb: 'decide' }>,
-): RuleRecord | null {
+): Promise<RuleRecord | null> {
   if (remember === null) return null;
+  const asking = await store.run(pending.runId);
   return {
     ruleId: ruleIds.make(random.token()),
     principal,
-    harnessId,
+    harnessId: asking?.harnessId ?? harnessId,
     sessionId,
     runId,
     ...remember,

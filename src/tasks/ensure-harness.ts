@@ -1,17 +1,18 @@
 import { ConfigurationError } from '../core/errors.ts';
+import { createHash } from 'node:crypto';
 import { harnessIds, type HarnessId } from '../core/ids.ts';
 import type { HarnessRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
 
 /**
- * The principal's harness of that base; made where there is none (UD-34), under a given id by all who make it at once.
+ * The principal's harness of that base; made where there is none (UD-34). Of an agent that was put together in code many
+ * may make it at once, in several processes: all make the same.
  * @throws ConfigurationError  There is no such base.
  */
 export async function ensureHarness(
   { store, clock, random, harnesses }: Services,
   principal: string,
   base: string,
-  { harnessId }: { readonly harnessId?: HarnessId } = {},
 ): Promise<HarnessId> {
   const existing = (await store.harnesses(principal)).find((record) => record.base === base);
   if (existing !== undefined) return existing.harnessId;
@@ -20,7 +21,7 @@ export async function ensureHarness(
     throw new ConfigurationError(`There is no harness '${base}'; there is: ${harnesses.bases.join(', ')}.`);
   const record: HarnessRecord = {
     ...plainHarness,
-    harnessId: harnessId ?? harnessIds.make(random.token()),
+    harnessId: adapter.agent === undefined ? harnessIds.make(random.token()) : fixedId(principal, base),
     principal,
     name: adapter.label,
     base,
@@ -40,3 +41,7 @@ const plainHarness: Omit<HarnessRecord, 'harnessId' | 'principal' | 'name' | 'ba
   timeoutSeconds: null,
   deleted: false,
 };
+
+function fixedId(principal: string, base: string): HarnessId {
+  return harnessIds.make(createHash('sha256').update(`${principal}\n${base}`).digest('hex').slice(0, 32));
+}

@@ -112,12 +112,17 @@ function openTurn(
   return session.attach(state, { ...options, cause });
 }
 
-/** Remembered decisions that reach this run: its own, its session's, its agent's (E-609). */
+/** Remembered decisions of this agent, made in this run, in its session, or anywhere (E-609); a sub-agent's are made in the run it works for. */
 async function rulesFor({ store }: Services, run: RunRecord): Promise<readonly Rule[]> {
-  const rules = await store.rules({ principal: run.principal });
-  return rules.filter(({ scope, runId, sessionId, harnessId }) => {
-    if (scope === 'run') return runId === run.runId;
-    return scope === 'session' ? sessionId === run.sessionId : harnessId === run.harnessId;
+  const rules = (await store.rules({ principal: run.principal })).filter(
+    ({ harnessId }) => harnessId === run.harnessId,
+  );
+  if (rules.length === 0) return [];
+  let top = run;
+  while (top.parentRunId !== null) top = (await store.run(top.parentRunId)) ?? { ...top, parentRunId: null };
+  return rules.filter(({ scope, runId, sessionId }) => {
+    if (scope === 'run') return runId === top.runId;
+    return scope === 'agent' || sessionId === top.sessionId;
   });
 }
 

@@ -69,7 +69,7 @@ const reply: fc.Arbitrary<ScriptedReply> = fc
   .map(({ pieces, finish, fault: wrong }): ScriptedReply => ({
     pieces,
     ...(finish === null ? {} : { finish }),
-    ...(wrong === null ? {} : { fault: wrong as NonNullable<ScriptedReply['fault']> }),
+    ...(wrong === null ? {} : { fault: wrong }),
   }));
 const play = fc.record({
   replies: fc.array(reply, { maxLength: 8 }),

@@ -62,7 +62,8 @@ function usageOf(log: readonly RunEvent[]): { usage: Usage | null; usageIncomple
     if (event.type === 'step-finished') usageIncomplete ||= event.data.usageIncomplete;
     else if (event.type === 'compacted')
       usageIncomplete ||= event.data.method === 'summary' && event.data.usage === null;
-    else if (event.type === 'tool-call-complete') usageIncomplete ||= event.data.usage === null;
+    else if (event.type === 'tool-call-complete')
+      usageIncomplete ||= event.data.usage === null || event.data.usageIncomplete === true;
     else continue;
     usage = addUsage(usage, event.data.usage ?? null);
   }

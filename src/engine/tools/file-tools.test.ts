@@ -15,6 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../core/json.ts';
 import type { ToolOutput } from '../tool.ts';
 import { fileTools } from './file-tools.ts';
+import { toolContext } from '../../testing/tool-context.ts';
 
 let workspace: string;
 
@@ -32,7 +33,7 @@ const onDisk = (path: string) => readFileSync(join(workspace, path), 'utf8');
 async function run(name: string, input: JsonObject, signal = new AbortController().signal): Promise<ToolOutput> {
   const tool = fileTools.find((candidate) => candidate.name === name);
   if (tool === undefined) throw new Error(`no tool ${name}`);
-  return tool.run(input, { executionKey: 'run:1:call', toolAttempt: 1, signal, workspace });
+  return tool.run(input, toolContext({ signal, workspace }));
 }
 const lines = (output: ToolOutput) => output.content.split('\n');
 

@@ -22,6 +22,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../core/json.ts';
 import type { Tool, ToolOutput } from '../tool.ts';
+import { toolContext } from '../../testing/tool-context.ts';
 import { editFile } from './edit-file.ts';
 import { fileTools } from './file-tools.ts';
 import { listFiles } from './list-files.ts';
@@ -46,8 +47,7 @@ beforeEach(() => {
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 function run(subject: Tool, input: JsonObject): Promise<ToolOutput> {
-  const signal = new AbortController().signal;
-  return subject.run(input, { executionKey: 'run:1:call', toolAttempt: 1, signal, workspace });
+  return subject.run(input, toolContext({ workspace }));
 }
 
 function expectOutsideUntouched(): void {
@@ -174,7 +174,7 @@ test('E-571: an absolute path inside the workspace is the same as the relative o
   expect(await run(readFile, { path: join(workspace, 'src/a.txt') })).toEqual({ content: 'inside' });
   const alias = join(outside, 'alias');
   symlinkSync(workspace, alias);
-  const context = { executionKey: 'k', toolAttempt: 1, signal: new AbortController().signal, workspace: alias };
+  const context = toolContext({ workspace: alias });
   expect(await readFile.run({ path: join(alias, 'src/a.txt') }, context)).toEqual({ content: 'inside' });
   expect(await readFile.run({ path: join(workspace, 'src/a.txt') }, context)).toEqual({ content: 'inside' });
 });

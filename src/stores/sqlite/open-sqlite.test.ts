@@ -178,7 +178,7 @@ test('E-804: a database of the first schema is brought up to date and read as be
     using db = new DatabaseSync(path);
     db.exec(`
       DROP TABLE approval_logs; DROP TABLE stretches; DROP TABLE rules; DROP TABLE messages; DROP TABLE queued_tasks;
-      DROP TABLE content_uses; DROP TABLE contents; DROP TABLE owners;
+      DROP TABLE content_uses; DROP TABLE contents; DROP TABLE owners; DROP INDEX runs_of_parent;
       DROP INDEX event_batches_by_era; DROP INDEX runs_unfinished; DROP INDEX runs_prunable;
       ALTER TABLE event_batches DROP COLUMN committed;
       ALTER TABLE runs DROP COLUMN phase; ALTER TABLE runs DROP COLUMN parent_run_id;

@@ -57,8 +57,8 @@ function findRun(db: Reads, id: RunId): RunRecord | null {
 }
 
 const cancelTree = `
-  WITH RECURSIVE tree (id) AS (SELECT ? UNION SELECT run_id FROM runs JOIN tree ON parent_run_id = id)
-  UPDATE runs SET control = 'cancel' WHERE run_id IN tree AND status = 'running'`;
+  UPDATE runs SET control = 'cancel' WHERE status = 'running' AND run_id IN
+    (WITH RECURSIVE tree (id) AS (SELECT ? UNION SELECT run_id FROM runs JOIN tree ON parent_run_id = id) SELECT id FROM tree)`;
 
 const setOwner = `
   UPDATE runs SET owner = ?, phase = 'active', control = iif(control = 'pause', 'none', control)

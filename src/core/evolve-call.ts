@@ -1,0 +1,47 @@
+import { addUsage } from './usage.ts';
+import { canonicalJson } from './json.ts';
+import { hashText } from './text.ts';
+import type { CallProgress, CallState, RunState } from './run-state.ts';
+import type { RunEventOf } from './run-event.ts';
+
+type CallEvent = RunEventOf<'tool-call-start' | 'tool-dispatched' | 'tool-call-complete' | 'tool-result'>;
+
+/** One event further of those of the calls of the open step (E-531). */
+export function evolveCall(state: RunState, event: CallEvent): RunState {
+  if (state.open === null) return state;
+  const id = event.type === 'tool-result' ? event.data.toolCallId : event.data.id;
+  const calls = state.open.calls.map((entry) =>
+    entry.call.id === id ? { ...entry, progress: progressAfter(entry, event) } : entry,
+  );
+  const ranTools = state.open.ranTools || event.type === 'tool-dispatched';
+  const next = { ...state, open: { ...state.open, calls, ranTools } };
+  if (event.type !== 'tool-call-complete') return next;
+  const { usage } = event.data;
+  return {
+    ...next,
+    recentCalls: remember(state, event),
+    usage: addUsage(state.usage, usage ?? null),
+    usageIncomplete: state.usageIncomplete || usage === null || event.data.usageIncomplete === true,
+  };
+}
+
+function remember({ recentCalls, limits }: RunState, { data }: RunEventOf<'tool-call-complete'>): readonly string[] {
+  if (limits.loopGuard === null) return recentCalls;
+  const call = `${data.name}:${hashText(canonicalJson(data.input))}:${hashText(canonicalJson(data._raw))}`;
+  return [...recentCalls, call].slice(-limits.loopGuard.history);
+}
+
+function progressAfter({ call, progress }: CallState, event: CallEvent): CallProgress {
+  const begun = progress.at === 'written' ? { name: call.name, input: null } : progress;
+  const { name, input } = event.type === 'tool-call-start' || event.type === 'tool-call-complete' ? event.data : begun;
+  switch (event.type) {
+    case 'tool-call-start':
+      return { at: 'started', name, input, willRun: event.data.willRun };
+    case 'tool-dispatched':
+      return { at: 'dispatched', name, input, toolAttempt: event.data.toolAttempt, replay: event.data.replay };
+    case 'tool-call-complete':
+      return { at: 'returned', name, input, outcome: event.data.outcome, raw: event.data._raw };
+    case 'tool-result':
+      return { at: 'answered', name, input, outcome: progress.at === 'returned' ? progress.outcome : 'ok' };
+  }
+}
