@@ -24,6 +24,9 @@ import { openDataFolder, type DataFolder } from './data-folder.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { repeat, type Repeated } from './tasks/repeat.ts';
 import { packageVersion } from './version.ts';
+import { createObservers } from './runtimes/observers.ts';
+import { trace } from '@opentelemetry/api';
+import { watchRuns } from './runtimes/watch-runs.ts';
 import { superviseRuns } from './tasks/supervise-runs.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
 import { systemClock, systemProcesses, systemRandom } from './system.ts';
@@ -78,6 +81,10 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const tools = stack.use(nativeTools(config, { clock, random: systemRandom, logger, cwd: dataDir }));
   const services = createServices({ config, store, workspaces, logger, clock, catalogue, tools, adapters, ownership });
   stack.defer(() => services.log.close());
+  const tracer = trace.getTracer('reins', packageVersion());
+  watchRuns(services.log, ({ data }) =>
+    createObservers({ hooks: [], tracer, name: data._config?.base ?? 'reins', clock, logger }),
+  );
   await folder.alone(async () => {
     for (const base of services.harnesses.bases) await ensureHarness(services, owner, base);
   });

@@ -7,10 +7,11 @@ import { createBackgroundRuns } from './tasks/background-runs.ts';
 import { createDurableRuntime } from './runtimes/durable-runtime.ts';
 import { createFrameFeeds } from './tasks/frame-feeds.ts';
 import { createOwnership, type OwnershipPolicy } from './tasks/ownership.ts';
-import { createObservers, type Observers } from './runtimes/observers.ts';
+import { observersOf } from './runtimes/observers.ts';
+import { watchRuns } from './runtimes/watch-runs.ts';
 import { createRegistry } from './harnesses/registry.ts';
 import { createRunChild } from './runtimes/durable-children.ts';
-import { createRunLog, type RunLog } from './stores/run-log.ts';
+import { createRunLog } from './stores/run-log.ts';
 import { dirname, resolve } from 'node:path';
 import { expireTasks } from './tasks/expire-tasks.ts';
 import { fixedWorkspace } from './files/workspaces.ts';
@@ -23,7 +24,6 @@ import { systemClock, systemProcesses, systemRandom } from './system.ts';
 import type { AgentConfig } from './runtimes/agent-config.ts';
 import type { AssembledAgent } from './runtimes/assembled-agent.ts';
 import type { Clock } from './core/clock.ts';
-import type { RunId } from './core/ids.ts';
 import type { Runtime } from './runtimes/runtime.ts';
 import type { Services } from './tasks/services.ts';
 import type { Store } from './stores/store.ts';
@@ -75,7 +75,11 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const store = openStore(options.driver);
   const log = createRunLog({ store, clock, logger });
   const owner = systemRandom.token();
-  const observers = watchRuns(log, agents);
+  const byDigest = new Map(withSubAgents(agents).map((agent) => [agent.ref.digest, agent]));
+  const observers = watchRuns(log, ({ data }) => {
+    const agent = byDigest.get(data.agent?.digest ?? '');
+    return agent === undefined ? null : observersOf(agent);
+  });
   const runChild = createRunChild(() => services);
   const adapters = createAgentAdapters(agents, {
     content: store,
@@ -134,22 +138,6 @@ function openStore(driver: RuntimeDriver = { kind: 'sqlite', path: '.reins/runs.
 /** Agents and those that work for them. */
 function withSubAgents(agents: readonly AssembledAgent[]): readonly AssembledAgent[] {
   return agents.flatMap((agent) => [agent, ...withSubAgents(agent.subagents.map((each) => each.agent))]);
-}
-
-/** Hooks and traces of each run, from its first event of a leg to its last. */
-function watchRuns(log: RunLog, agents: readonly AssembledAgent[]): ReadonlyMap<RunId, Observers> {
-  const byDigest = new Map(withSubAgents(agents).map((agent) => [agent.ref.digest, agent]));
-  const watching = new Map<RunId, Observers>();
-  log.onPublish((runId, events) => {
-    const [first] = events;
-    if (first?.type === 'run-started' && !watching.has(runId)) {
-      const agent = byDigest.get(first.data.agent?.digest ?? '');
-      if (agent !== undefined) watching.set(runId, createObservers(agent));
-    }
-    watching.get(runId)?.see(events);
-    if (events.at(-1)?.type === 'run-result') watching.delete(runId);
-  });
-  return watching;
 }
 
 function policyOf({ recovery = {} }: RuntimeOptions): Partial<OwnershipPolicy> {

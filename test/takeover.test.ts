@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { allowAll } from '../src/core/run-event.ts';
-import { begin, pass, shareStore, type SharedStore, type StoreProcess } from './support/store-process.ts';
+import { begin, pass, passUntil, shareStore, type SharedStore, type StoreProcess } from './support/store-process.ts';
 import { cancelTask } from '../src/tasks/cancel-task.ts';
 import { checkLog } from '../src/testing/check-log.ts';
 import { countingTool } from '../src/testing/counting-tool.ts';
@@ -42,6 +42,10 @@ function share() {
   return { ...shared, tool };
 }
 
+const hasEnded = (shared: SharedStore, runId: RunId) => async () =>
+  (await shared.store.run(runId))?.status !== 'running';
+const inPhase = (shared: SharedStore, runId: RunId, phase: string) => async () =>
+  (await shared.store.run(runId))?.phase === phase;
 const started = (events: readonly RunEvent[]) => events.filter(({ type }) => type === 'run-started').length;
 const resultOf = async ({ logOf }: SharedStore, runId: RunId) => {
   const events = await logOf(runId);
@@ -57,7 +61,7 @@ describe('whose a run is', () => {
     const { runId } = await begin(a, 'long');
     await pass(95 * second, a, b);
     expect(await shared.store.run(runId)).toMatchObject({ owner: a.services.owner, generation: 1 });
-    await pass(10 * second, a, b);
+    await passUntil(hasEnded(shared, runId), a, b);
     expect(await resultOf(shared, runId)).toMatchObject({ status: 'completed', output: 'So long.' });
     expect(b.model.calls).toEqual([]);
   });
@@ -68,7 +72,8 @@ describe('whose a run is', () => {
     const { runId } = await begin(a, 'long');
     await pass(second, a, b, c);
     a.kill();
-    await pass(second, b, c);
+    await passUntil(async () => b.model.calls.length + c.model.calls.length > 0, b, c);
+    await pass(2 * second, b, c);
     const { owner } = (await shared.store.run(runId)) ?? {};
     expect([b.services.owner, c.services.owner]).toContain(owner);
     expect(b.model.calls.length + c.model.calls.length).toBe(1);
@@ -102,13 +107,12 @@ describe('whose a run is', () => {
     const shared = share();
     const a = await shared.start();
     const { runId } = await begin(a, 'short');
-    await pass(second, a);
+    await passUntil(hasEnded(shared, runId), a);
     const b = await shared.start();
-    await b.services.ownership.renew();
     const lost = await begin({ ...b, services: { ...b.services, runs: { ...b.services.runs, start: () => true } } }, 'short');
     await pass(4 * second, b);
     expect(await resultOf(shared, lost.runId)).toBeNull();
-    await pass(2 * second, b);
+    await passUntil(hasEnded(shared, lost.runId), b);
     expect(await resultOf(shared, lost.runId)).toMatchObject({ status: 'completed' });
     expect(await resultOf(shared, runId)).toMatchObject({ status: 'completed' });
   });
@@ -161,7 +165,8 @@ describe('E-833: a run whose agent is not here', () => {
     await pass(500 * second, b);
     expect([warnings(b), await resultOf(shared, runId)]).toEqual([1, null]);
     const c = await shared.start({ base: 'other' });
-    await pass(102 * second, b, c);
+    await pass(99 * second, b, c);
+    await passUntil(hasEnded(shared, runId), b, c);
     expect(await resultOf(shared, runId)).toMatchObject({ status: 'completed' });
     await pass(second, b);
     expect(b.services.ownership.agentless.size).toBe(0);
@@ -176,7 +181,7 @@ describe('E-833: a run whose agent is not here', () => {
     c.kill();
     await pass(598 * second, b);
     expect(await resultOf(shared, runId)).toBeNull();
-    await pass(4 * second, b);
+    await passUntil(hasEnded(shared, runId), b);
     expect(await resultOf(shared, runId)).toMatchObject({ status: 'failed', error: { type: 'AgentUnavailableError' } });
   });
 
@@ -194,14 +199,12 @@ describe('E-833: a run whose agent is not here', () => {
     await pass(second, a);
     expect(await resultOf(shared, runId)).toMatchObject({ status: 'completed' });
     a.stop();
-    const task = { ...shared.store, sessionId };
     const next = { messages: [{ content: [{ type: 'text', text: 'next' }] }] };
     await shared.store.enqueue({ sessionId, messageId: 'm', principal: 'ada', body: { ...queuedBody, ...next }, bodyHash: '' }, 9);
     await pass(5 * second, b);
-    expect(await shared.store.queue(task.sessionId)).toMatchObject({ held: false, tasks: [{ status: 'queued' }] });
+    expect(await shared.store.queue(sessionId)).toMatchObject({ held: false, tasks: [{ status: 'queued' }] });
     a.go();
-    await pass(2 * second, a);
-    expect((await shared.store.queue(sessionId)).tasks).toEqual([]);
+    await passUntil(async () => (await shared.store.queue(sessionId)).tasks.length === 0, a);
   });
 });
 
@@ -237,21 +240,21 @@ describe('E-812: a word for a run that another process drives', () => {
     const { runId } = await begin(a, 'act');
     await pass(second, a, b);
     await pauseRun(b.services, 'ada', runId);
-    await pass(10 * second, a, b);
+    await passUntil(inPhase(shared, runId, 'paused'), a, b);
+    await pass(5 * second, a, b);
     expect(await shared.store.run(runId)).toMatchObject({ phase: 'paused', owner: null });
     expect(await resumeRun(b.services, 'ada', runId)).toBe(true);
-    await pass(5 * second, a, b);
-    expect(await shared.store.run(runId)).toMatchObject({ phase: 'waiting' });
+    await passUntil(inPhase(shared, runId, 'waiting'), a, b);
     expect([a.model.calls.length, b.model.calls.length]).toEqual([1, 0]);
   });
 
   test('a decision is acted on where it is said, the effect is had once', async () => {
     const { shared, a, b } = await asking();
     const { runId } = await begin(a, 'act');
-    await pass(10 * second, a, b);
+    await passUntil(inPhase(shared, runId, 'waiting'), a, b);
     const [asked] = await shared.store.approvals({ principal: 'ada', runId, status: 'open', limit: 9 });
     await decideApproval(b.services, 'ada', { approvalId: asked?.approvalId ?? '', verdict });
-    await pass(5 * second, a, b);
+    await passUntil(hasEnded(shared, runId), a, b);
     expect(await resultOf(shared, runId)).toMatchObject({ status: 'completed', output: 'Done.' });
     expect(shared.tool.runs).toHaveLength(1);
     expect([a.model.calls.length, b.model.calls.length]).toEqual([1, 1]);
@@ -261,11 +264,11 @@ describe('E-812: a word for a run that another process drives', () => {
     const { shared, a } = await asking();
     const c = await shared.start({ base: 'other' });
     const { runId } = await begin(a, 'act');
-    await pass(10 * second, a, c);
+    await passUntil(inPhase(shared, runId, 'waiting'), a, c);
     const [asked] = await shared.store.approvals({ principal: 'ada', runId, status: 'open', limit: 9 });
     await decideApproval(c.services, 'ada', { approvalId: asked?.approvalId ?? '', verdict });
     expect(await shared.store.run(runId)).toMatchObject({ phase: 'waiting', owner: null });
-    await pass(5 * second, a, c);
+    await passUntil(hasEnded(shared, runId), a, c);
     expect(await resultOf(shared, runId)).toMatchObject({ status: 'completed', output: 'Done.' });
     expect(shared.tool.runs).toHaveLength(1);
   });
@@ -275,7 +278,7 @@ describe('E-812: a word for a run that another process drives', () => {
     const { runId } = await begin(a, 'long');
     await pass(second, a, b);
     await cancelTask(b.services, 'ada', runId);
-    await pass(second, a);
+    await passUntil(hasEnded(shared, runId), a);
     expect(await resultOf(shared, runId)).toMatchObject({ status: 'cancelled' });
     expect(b.model.calls).toEqual([]);
   });
@@ -307,7 +310,7 @@ describe('E-834: a process that goes', () => {
     await pass(second, a, b);
     const drained = a.services.runs.drain({ withinMs: 10 * second });
     await cancelTask(b.services, 'ada', runId);
-    await pass(second, a);
+    await passUntil(hasEnded(shared, runId), a);
     await drained;
     expect(await resultOf(shared, runId)).toMatchObject({ status: 'cancelled' });
   });

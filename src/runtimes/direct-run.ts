@@ -1,5 +1,5 @@
 import { createMemoryContent } from './memory-content.ts';
-import { createObservers, type Observers } from './observers.ts';
+import { observersOf, type Observers } from './observers.ts';
 import { initialRunState, type RunState } from '../core/run-state.ts';
 import { MemoryLog } from './memory-log.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
@@ -73,7 +73,7 @@ export function isParked({ result }: RunState): boolean {
 
 function makeRun(agent: AssembledAgent, own: Pick<DirectRun, 'runId' | 'session' | 'log' | 'family'>): DirectRun {
   const state = initialRunState(own.runId, own.session.id);
-  return { ...own, agent, observers: createObservers(agent), state, stop: new AbortController() };
+  return { ...own, agent, observers: observersOf(agent), state, stop: new AbortController() };
 }
 
 function childSessionId(runId: RunId): SessionId {

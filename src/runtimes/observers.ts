@@ -1,7 +1,10 @@
-import { createHookRunner, type HookName } from '../engine/hooks.ts';
+import { createHookRunner, type HookName, type Hooks } from '../engine/hooks.ts';
 import { createRunTracer } from '../engine/observe/run-tracer.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
 import type { RunEvent } from '../core/run-event.ts';
+import type { Tracer } from '@opentelemetry/api';
 
 /** Who is told of what a run stored: hooks and traces. They change nothing and hold nothing up (E-901). */
 export interface Observers {
@@ -10,9 +13,19 @@ export interface Observers {
   fire(hook: HookName): void;
 }
 
-export function createObservers({ hooks, tracer, engine, ref }: AssembledAgent): Observers {
-  const runner = hooks.length === 0 ? null : createHookRunner(hooks, engine);
-  const trace = tracer === null ? null : createRunTracer({ tracer, clock: engine.clock, agentName: ref.name });
+export interface ObserverOptions {
+  readonly hooks: readonly Hooks[];
+  readonly tracer: Tracer | null;
+  /** Of the agent, for traces of runs whose log names none. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The observers of one run. */
+export function createObservers({ hooks, tracer, name, clock, logger }: ObserverOptions): Observers {
+  const runner = hooks.length === 0 ? null : createHookRunner(hooks, { clock, logger });
+  const trace = tracer === null ? null : createRunTracer({ tracer, clock, agentName: name });
   let last: RunEvent | null = null;
   return {
     see(events) {
@@ -27,4 +40,9 @@ export function createObservers({ hooks, tracer, engine, ref }: AssembledAgent):
       if (last !== null) runner?.fireNamed(hook, last);
     },
   };
+}
+
+export function observersOf({ hooks, tracer, engine, ref }: AssembledAgent): Observers {
+  const { clock, logger } = engine;
+  return createObservers({ hooks, tracer, name: ref.name, clock, logger });
 }

@@ -37,6 +37,7 @@ export interface RuntimeRig extends AsyncDisposable {
   readonly clock: Clock;
   /** As another process sees it. */
   readonly store: Store;
+  readonly path: string;
   /** A second process beside this one. */
   beside(options?: RuntimeRigOptions): Runtime;
   /** Closes it, at once, and opens another one over what it left. */
@@ -74,6 +75,7 @@ export function openRuntime(replies: ReplyScript<ModelRequest>, options: Runtime
     model,
     clock,
     store,
+    path,
     beside(change) {
       const other = open({ ...options, ...change });
       opened.push(other);

@@ -244,3 +244,13 @@ export async function pass(ms: number, ...processes: readonly StoreProcess[]): P
     if (left <= sliceMs) return;
   }
 }
+
+/** Little time passes until something holds: for what does not hang on the clocks alone. */
+export async function passUntil(look: () => Promise<boolean>, ...processes: readonly StoreProcess[]): Promise<void> {
+  for (let round = 0; round < 200; round++) {
+    if (await look()) return;
+    await pass(50, ...processes);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error('It did not come.');
+}
