@@ -9,7 +9,6 @@ const page = `${root}docs/engine.md`;
 
 const tests = globSync(['src/**/*.test.ts', 'src/testing/*contract*.ts', 'test/**/*.test.ts'], { cwd: root })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => path !== 'src/engine/rules.test.ts')
   .toSorted()
   .map((path) => ({ path, text: readFileSync(`${root}${path}`, 'utf8') }));
 

@@ -9,7 +9,7 @@ import { chainOf } from './engine-parts.ts';
 import { compactContext, estimateTokens } from './compaction.ts';
 import { contextView } from './context-view.ts';
 import { engineWords } from './engine-words.ts';
-import { outputTokensLeft } from './budgets.ts';
+import { minOf, mostByDefault, replyBudget, tokensOf } from './reply-budget.ts';
 import { sleep } from '../core/clock.ts';
 import type { Command } from './decide.ts';
 import type { EventDraft } from '../core/run-event.ts';
@@ -60,53 +60,6 @@ export async function* openStep(
     tokensEstimated: estimateTokens(contextView(open, context.options.history)) + toolTokens,
   };
   yield [...drafts, { ...started, data: { ...data, ...sizes } }];
-}
-
-const roomForEnvelope = 1024;
-const mostByDefault = 32_000;
-
-/**
- * Output tokens that a reply may have: the configured number or the model's limit (at most 32,000), doubled for each reply
- * that was cut (E-400), fitted into the window and into what is left of the run's own budget.
- */
-function replyBudget(
-  state: RunState,
-  opened: OpenedModel,
-  o: {
-    readonly toolTokens: number;
-    readonly context: TurnContext;
-    readonly own?: number | undefined;
-    readonly learned?: number | null;
-  },
-): number | null {
-  const most = minOf(opened.maxOutputTokens, o.learned ?? null);
-  const configured = o.own ?? state.config?.maxTokens ?? null;
-  const first = configured ?? (most === null ? null : mostByDefault);
-  const raised = first === null ? null : first * 2 ** state.recoveries.truncations;
-  const window = opened.contextTokens ?? null;
-  const used = () => estimateTokens(contextView(state, o.context.options.history)) + o.toolTokens + roomForEnvelope;
-  const room = window === null ? null : Math.max(1024, window - used());
-  const left = outputTokensLeft(state);
-  return minOf(minOf(raised, most), minOf(room !== null && raised === null ? null : room, left));
-}
-
-function minOf(a: number | null, b: number | null): number | null {
-  if (a === null || b === null) return a ?? b;
-  return Math.min(a, b);
-}
-
-const knownTokens = new WeakMap<readonly Tool[], number>();
-
-/** Reckoned once for a list of tools: it stays the same from step to step. */
-function tokensOf(tools: readonly Tool[]): number {
-  const known = knownTokens.get(tools);
-  if (known !== undefined) return known;
-  let units = 0;
-  for (const { name, description, inputSchema } of tools)
-    units += name.length + description.length + JSON.stringify(inputSchema).length;
-  const tokens = Math.ceil(units / 4);
-  knownTokens.set(tools, tokens);
-  return tokens;
 }
 
 async function* shorten(

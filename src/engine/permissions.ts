@@ -36,10 +36,7 @@ export async function judge(call: JudgedCall, settings: Settings): Promise<Judge
 }
 
 /** A `deny` from any side wins; else a remembered rule; else the agent's word, the tool's own, the mode, the default. */
-async function judgeAlone(
-  call: JudgedCall,
-  { permissions, defaultLevel, rules }: Settings,
-): Promise<Judgement> {
+async function judgeAlone(call: JudgedCall, { permissions, defaultLevel, rules }: Settings): Promise<Judgement> {
   const { tool } = call;
   const own = permissions?.tools[tool.name];
   const levels = [own, tool.permission, byMode(tool.useKind, permissions?.mode)].filter((level) => level !== undefined);

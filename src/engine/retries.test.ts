@@ -37,7 +37,7 @@ test('B069: arguments that were cut off are never run, and not joined to those o
 });
 
 describe('attempt-reset', () => {
-  test('E-208: is written also where nothing was shown, before the wait, with what was drawn for it', async () => {
+  test('E-207, E-208: is written also where nothing was shown, before the wait, with what was drawn for it', async () => {
     const rig = createEngineRig({ replies: [refused(503), done] });
     await rig.run();
     expect(resets(rig)).toMatchObject([

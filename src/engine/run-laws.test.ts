@@ -8,6 +8,7 @@ import { checkLog } from '../testing/check-log.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createClientModel } from '../testing/client-model.ts';
 import { createEngineRig, type EngineRig, type RigRunOptions } from '../testing/engine-rig.ts';
+import { decide } from './decide.ts';
 import { evolve, initialRunState, isOpen, type RunState } from '../core/run-state.ts';
 import { resultBreaches } from '../testing/result-of-log.ts';
 import {
@@ -217,6 +218,18 @@ function callFaults(prompt: LanguageModelV4Prompt): readonly string[] {
   });
 }
 
+/** The core says the same of the same state each time, and leaves it as it is. */
+function requirePure(log: readonly RunEvent[], empty: RunState): void {
+  let state = empty;
+  for (const event of log) {
+    const before = JSON.stringify(state);
+    const next = evolve(state, event);
+    expect(JSON.stringify(decide(next))).toBe(JSON.stringify(decide(next)));
+    expect(JSON.stringify(state)).toBe(before);
+    state = next;
+  }
+}
+
 function requireLaws(rig: EngineRig, cut: number): void {
   const { log } = rig;
   expect(checkLog(log)).toEqual([]);
@@ -232,6 +245,7 @@ function requireLaws(rig: EngineRig, cut: number): void {
   expect(fold(log.slice(keep), fold(log.slice(0, keep), empty))).toEqual(whole);
   const stored: RunEvent[] = JSON.parse(JSON.stringify(log));
   expect(fold(stored, empty)).toEqual(whole);
+  requirePure(log, empty);
   for (const { data } of rig.events('tool-dispatched')) {
     const of = (type: 'tool-dispatched' | 'approval-decided') =>
       rig.log.filter((event) => event.type === type && event.data.executionKey === data.executionKey);
@@ -242,7 +256,7 @@ function requireLaws(rig: EngineRig, cut: number): void {
   }
 }
 
-test('E-134, E-135, E-540, E-565, E-940, E-941: the laws hold for whatever happens in a run: 2,000 scenarios', async () => {
+test('E-002, E-004, E-134, E-135, E-540, E-565, E-940, E-941: the laws hold for whatever happens in a run: 2,000 scenarios', async () => {
   await fc.assert(
     fc.asyncProperty(scenario, fc.nat(), async (each, cut) => requireLaws(await play(each), cut)),
     { numRuns: 2000 },

@@ -328,7 +328,7 @@ test('a run that nobody knows is not found, by any verb that names one', async (
   await expect(steered).rejects.toBeInstanceOf(NotFoundError);
 });
 
-test('E-114: until is left open for who comes later: two iterations of one stream are two readers', async () => {
+test('E-034: two iterations of one stream are two readers, each from the first event', async () => {
   await using rig = openRuntime([done]);
   const stream = rig.runtime.runStream('Go.');
   const first = stream[Symbol.asyncIterator]();

@@ -22,7 +22,7 @@ import { createRunWriter, type RunWriter } from './run-writer.ts';
 import type { Admission, AdmitResult, AppendFactsResult, FactFromOutside, Store } from './store.ts';
 import { WriteQueue, type WrittenRun } from './write-queue.ts';
 
-export type { EndResult, RunWriter } from './run-writer.ts';
+export type { RunWriter } from './run-writer.ts';
 
 export type PublishListener = (runId: RunId, events: readonly RunEvent[]) => void;
 

@@ -152,10 +152,11 @@ function startOf(data: object): object {
 
 function joinDeltas(last: JsonObject, next: JsonObject): JsonObject | null {
   const same = ['type', 'leg', 'step', 'attempt', 'block'].every((key) => last[key] === next[key]);
-  if (!same) return null;
-  if (typeof last['data'] === 'string' && typeof next['data'] === 'string' && String(next['type']).endsWith('-delta'))
+  const { type } = next;
+  if (!same || typeof type !== 'string') return null;
+  if (typeof last['data'] === 'string' && typeof next['data'] === 'string' && type.endsWith('-delta'))
     return { ...last, data: last['data'] + next['data'] };
-  if (next['type'] !== 'tool-call-delta') return null;
+  if (type !== 'tool-call-delta') return null;
   const [one, other] = [Object(last['data']), Object(next['data'])];
   return one.id === other.id ? { ...last, data: { ...one, partialJson: one.partialJson + other.partialJson } } : null;
 }
@@ -176,7 +177,7 @@ function renamed(value: JsonValue, names: Map<string, string>): JsonValue {
 }
 
 function plainResult(result: RunResult): JsonValue {
-  return renamed(toJsonValue({ ...result }), new Map());
+  return renamed(toJsonValue(Object.fromEntries(Object.entries(result))), new Map());
 }
 
 function conversationOf(events: readonly RunEvent[]): JsonValue {

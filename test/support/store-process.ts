@@ -213,7 +213,7 @@ function behind(store: Store, pass: () => Promise<void>): Store {
 }
 
 /** Starts a task at a process. */
-export async function begin({ services }: StoreProcess, text: string, change: Partial<TaskBody> = {}) {
+export async function begin({ services }: Pick<StoreProcess, 'services'>, text: string, change: Partial<TaskBody> = {}) {
   const messages = [{ content: [{ type: 'text', text }] }] as const;
   return acceptTask(services, { principal: 'ada', body: { ...body, messages, ...change }, idempotency: null });
 }

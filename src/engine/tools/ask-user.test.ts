@@ -5,7 +5,7 @@ import { parseQuestions } from '../../core/questions.ts';
 import { toolContext } from '../../testing/tool-context.ts';
 
 test('E-611: what fits the schema of ask_user_questions is what its parser takes', async () => {
-  const toolbox = await createToolbox([askUserQuestions]);
+  const toolbox = createToolbox([askUserQuestions]);
   const question = { id: 'q', question: 'Which?', options: ['a', 'b'], allowMultiple: true, allowFreeForm: false };
   for (const [input, fits] of [
     [{ questions: [question] }, true],

@@ -36,7 +36,7 @@ test('E-640: read_todos gives the list', async () => {
 test('E-640: both tools are safe, neither is concurrent, and their schemas take what the rules take', async () => {
   const tools = createTodoTools(() => []);
   for (const tool of tools) expect(tool).toMatchObject({ useKind: 'readonly', replay: 'safe', concurrent: false });
-  const toolbox = await createToolbox(tools);
+  const toolbox = createToolbox(tools);
   const verdict = async (name: string, input: JsonValue) =>
     (await toolbox.prepare({ id: '1', name, arguments: JSON.stringify(input) })).verdict;
   expect(await verdict('write_todos', { todos: list.map((todo) => ({ ...todo })) })).toBe('run');
