@@ -15,7 +15,8 @@ import { ensureHarness } from './tasks/ensure-harness.ts';
 import { expireTasks } from './tasks/expire-tasks.ts';
 import type { HarnessId } from './core/ids.ts';
 import { createMemoryContent } from './runtimes/memory-content.ts';
-import { createModelHealth } from './engine/model-health.ts';
+import { createModelHealth, type ModelHealth } from './engine/model-health.ts';
+import { keepHealth } from './keep-health.ts';
 import { nativeTools, type NativeTools } from './native-tools.ts';
 import { resolve } from 'node:path';
 import { openCatalogue } from './open-catalogue.ts';
@@ -232,6 +233,7 @@ function createHarnesses(
     readonly content: ContentStore;
     readonly tools: NativeTools;
     readonly adapters?: readonly HarnessAdapter[];
+    readonly health?: ModelHealth;
   },
 ): HarnessRegistry {
   const { catalogue, logger, clock, content, tools } = o;
@@ -245,7 +247,7 @@ function createHarnesses(
       sources: tools.sources,
       redact: createRedactor(secretsOf(config)),
       content,
-      health: createModelHealth({ clock }),
+      health: o.health ?? createModelHealth({ clock }),
       openModel: (ref) => catalogue.open(ref),
     },
     catalogue,
@@ -273,6 +275,8 @@ function createServices(o: {
   const log = createRunLog({ store, clock, logger });
   const { limits, retention, agent } = config;
   const name = systemRandom.token();
+  const health = createModelHealth({ clock });
+  keepHealth(health, { store, logger });
   return {
     store,
     log,
@@ -280,7 +284,7 @@ function createServices(o: {
     logger,
     clock,
     random: systemRandom,
-    harnesses: createHarnesses(config, { ...o, content: store }),
+    harnesses: createHarnesses(config, { ...o, health, content: store }),
     runs: createBackgroundRuns({ clock, logger }),
     frames: createFrameFeeds(log),
     owner: name,

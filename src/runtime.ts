@@ -15,6 +15,7 @@ import { createRunLog } from './stores/run-log.ts';
 import { dirname, resolve } from 'node:path';
 import { expireTasks } from './tasks/expire-tasks.ts';
 import { fixedWorkspace } from './files/workspaces.ts';
+import { keepHealth } from './keep-health.ts';
 import { mkdirSync } from 'node:fs';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { repeat } from './tasks/repeat.ts';
@@ -75,6 +76,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const store = openStore(options.driver);
   const log = createRunLog({ store, clock, logger });
   const owner = systemRandom.token();
+  for (const { engine } of withSubAgents(agents)) keepHealth(engine.health, { store, logger });
   const byDigest = new Map(withSubAgents(agents).map((agent) => [agent.ref.digest, agent]));
   const observers = watchRuns(log, ({ data }) => {
     const agent = byDigest.get(data.agent?.digest ?? '');

@@ -24,6 +24,7 @@ import { temporaryFolder } from './support/folders.ts';
 const write = (id: string, path: string) => call(id, 'write_file', { path, content: 'made' });
 const replies: Replies = {
   write: [reply(text('Writing.'), write('w', 'made.txt')), say('Done.')],
+  'two of them': [reply(write('w', 'other.txt')), say('Done.')],
   two: [reply(write('a', 'a.txt'), write('b', 'b.txt')), say('Done.')],
   'one after the other': [reply(write('w', 'a.txt')), reply(write('w', 'b.txt')), say('Done.')],
 };
@@ -115,13 +116,23 @@ describe('UT-40, UR-03: while it waits', () => {
     gone.abort();
   });
 
-  test('B085: a reader who leaves decides nothing', async () => {
-    const attachment = await place.uhp.stream({ input: 'write', metadata: { reins_events: true } });
-    const seen = await until(attachment, ({ event }) => event.type === 'reins.approval_required');
+  test('B085: a reader who leaves and comes back decides nothing, and an answer serves no other call', async () => {
+    const body = { input: 'write', metadata: { reins_events: true } };
+    const seen = await until(await place.uhp.stream(body), ({ event }) => event.type === 'reins.approval_required');
     const id = seen[0]?.event.response?.id ?? '';
+    // Longer than a scan takes.
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
     const [asked] = await askedBy(place.uhp, id);
     expect(asked).toMatchObject({ status: 'pending', decision: null });
-    await place.uhp.cancel(id);
+    if (asked === undefined) throw new Error('Nothing is asked.');
+    const { task: other, asked: others } = await startAsked(place.uhp, { input: 'two of them' });
+    const back = whole(place.uhp.attach(id, { after: seen.length - 1 }));
+    const crossed = { decision: 'approve', arguments_digest: asked.arguments_digest };
+    expect(await tell(place.uhp, others, 'decide', crossed)).toMatchObject({ code: 'reins_approval_closed' });
+    await tell(place.uhp, asked, 'decide', crossed);
+    expect(finalOf(await back)).toMatchObject({ status: 'completed' });
+    expect(await askedBy(place.uhp, other.id)).toEqual([others]);
+    await place.uhp.cancel(other.id);
   });
 });
 

@@ -19,7 +19,9 @@ const hold = { kind: 'pause', ms: 400 } as const;
 const replies: readonly ScriptedReply[] = [
   { pieces: [{ kind: 'text', chunks: ['I ', 'will '] }, hold, { kind: 'text', chunks: ['look.'] }, call('a')] },
   { pieces: [call('b'), hold, call('c')] },
-  { pieces: [{ kind: 'thinking', chunks: ['So ', 'it is.'] }, hold, { kind: 'text', chunks: ['There ', 'it ', 'is.'] }] },
+  {
+    pieces: [{ kind: 'thinking', chunks: ['So ', 'it is.'] }, hold, { kind: 'text', chunks: ['There ', 'it ', 'is.'] }],
+  },
 ];
 const replyTo = ({ prompt }: ModelRequest) => replies[prompt.filter(({ role }) => role === 'assistant').length] ?? {};
 
@@ -97,9 +99,7 @@ test(
   { timeout: 30_000 + rounds * 500 },
   async () => {
     const wanted = essenceOf(await play([]));
-    expect(wanted.result).toEqual([
-      { status: 'completed', stopReason: 'end-turn', output: 'There it is.', steps: 3 },
-    ]);
+    expect(wanted.result).toEqual([{ status: 'completed', stopReason: 'end-turn', output: 'There it is.', steps: 3 }]);
     let takeovers = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(move, { minLength: 3, maxLength: 10, size: 'max' }), async (moves) => {

@@ -38,7 +38,13 @@ test('E-050, E-825: three that start at once on a new file and want the same run
   expect(first?.result).toMatchObject(completed);
   for (const other of others) expect(other?.events).toEqual(first?.events);
   expect(checkLog(first?.events ?? [])).toEqual([]);
-  expect(linesOf(folder).filter((line) => !line.startsWith('asked'))).toEqual(['manual', 'safe', 'manual', 'keyed', 'gated']);
+  expect(linesOf(folder).filter((line) => !line.startsWith('asked'))).toEqual([
+    'manual',
+    'safe',
+    'manual',
+    'keyed',
+    'gated',
+  ]);
   expect(first?.events.filter(({ type, leg }) => type === 'run-started' && leg > 1)).toMatchObject([
     { data: { cause: 'decision' } },
   ]);

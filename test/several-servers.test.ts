@@ -1,26 +1,12 @@
 // Several servers on one data folder: what one leaves the others take over, and each can do everything for a task of another.
 
-import { answerOf, assembleOutput, isDelta, isTerminal, type SeenFrame } from './support/event-stream.ts';
+import { answerOf, assembleOutput, isDelta, isTerminal } from './support/event-stream.ts';
 import { askedBy, eventually, say } from './support/asking-server.ts';
+import { begin, shareFolder, watch } from './support/shared-folder.ts';
 import { call, reply, say as tell } from './support/model.ts';
 import { checkLog } from '../src/testing/check-log.ts';
-import { ended, finalOf, whole, type Attachment } from './support/uhp.ts';
-import { endless } from './support/agents.ts';
+import { ended, finalOf } from './support/uhp.ts';
 import { expect, test } from 'vitest';
-import { shareFolder } from './support/shared-folder.ts';
-import type { ServerProcess } from './support/server.ts';
-
-/** Reads a stream in the background; what has come is there at any time. */
-function watch({ frames }: Attachment) {
-  const seen: SeenFrame[] = [];
-  const over = (async () => {
-    for await (const frame of frames) seen.push(frame);
-  })();
-  return { seen, over };
-}
-
-const begin = async ({ uhp }: ServerProcess, input: string, headers = {}) =>
-  (await uhp.create({ input, background: true }, headers)).body.id;
 
 test('E-831, E-810: the owner is killed with -9; the other goes on within 2 s, before a reader that never reconnects', async () => {
   const folder = await shareFolder();
@@ -42,36 +28,6 @@ test('E-831, E-810: the owner is killed with -9; the other goes on within 2 s, b
   const log = await folder.logOf(id);
   expect(checkLog(log)).toEqual([]);
   expect(log.filter(({ type }) => type === 'run-started')).toMatchObject([{}, { data: { cause: 'recovery' } }]);
-});
-
-test('E-825, E-827, E-946: an owner that stands still loses its tasks after its lease; when it goes on, nothing of it counts', async () => {
-  const folder = await shareFolder({ replies: { stuck: [endless('stuck')] } });
-  const [owner, other] = await Promise.all([folder.startLeased(2_000), folder.startLeased(2_000)]);
-  const [id, stuck] = [await begin(owner, 'held'), await begin(owner, 'stuck')];
-  const atOwner = watch(await owner.uhp.attach(id));
-  const calls = (count: number) => eventually(() => folder.model.server.open === count || undefined, 8_000);
-  await calls(2);
-  await eventually(() => atOwner.seen.some(isDelta) || undefined);
-  owner.process.child.kill('SIGSTOP');
-  const stoppedMs = performance.now();
-  await calls(4);
-  expect(performance.now() - stoppedMs).toBeGreaterThan(1_000);
-  // The whole answer now waits in the old owner's socket as well.
-  folder.gate.open();
-  const final = await ended(other.uhp, id);
-  expect([final.status, answerOf(final)]).toEqual(['completed', 'first second']);
-  const log = await folder.logOf(id);
-  owner.process.child.kill('SIGCONT');
-  await atOwner.over;
-  expect(atOwner.seen.map(({ text }) => text)).toEqual((await whole(other.uhp.attach(id))).map(({ text }) => text));
-  expect((await owner.uhp.get(id)).body).toEqual(final);
-  await owner.process.saw('Another process has taken over');
-  // Of the call that says nothing the old owner's is given up, too.
-  await calls(1);
-  expect((await owner.uhp.cancel(stuck)).status).toBe(200);
-  expect(await ended(owner.uhp, stuck)).toMatchObject({ status: 'cancelled', error: null });
-  expect(await folder.logOf(id)).toEqual(log);
-  for (const each of [id, stuck]) expect(checkLog(await folder.logOf(each))).toEqual([]);
 });
 
 test('B092, B103: a task of one server is cancelled through another within a second, its model call closed', async () => {

@@ -201,7 +201,10 @@ describe('E-833: a run whose agent is not here', () => {
     expect(await resultOf(shared, runId)).toMatchObject({ status: 'completed' });
     a.stop();
     const next = { messages: [{ content: [{ type: 'text', text: 'next' }] }] };
-    await shared.store.enqueue({ sessionId, messageId: 'm', principal: 'ada', body: { ...queuedBody, ...next }, bodyHash: '' }, 9);
+    await shared.store.enqueue(
+      { sessionId, messageId: 'm', principal: 'ada', body: { ...queuedBody, ...next }, bodyHash: '' },
+      9,
+    );
     await pass(5 * second, b);
     expect(await shared.store.queue(sessionId)).toMatchObject({ held: false, tasks: [{ status: 'queued' }] });
     a.go();

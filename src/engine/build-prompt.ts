@@ -4,11 +4,13 @@
 // Q2. No turn without content, no two neighbours of one role (E-444).
 // Q3. The request of a step is the front of the next step's, so that what a provider cached of it holds. Only the task list,
 //     at the tail, is rewritten (E-443); a reply that is handed back for more stays the last word (E-406).
+// Q4. A step costs what is new in it: the turns before the newest reply are written once, and all requests share them. The
+//     list of a request is its own; nothing in it is ever written to.
 
 import { attachedFileText } from './attached-file.ts';
-import { contextView } from './context-view.ts';
+import { readContext, type ContextView } from './context-view.ts';
 import { isJsonObject, parsedOrText, type JsonObject } from '../core/json.ts';
-import { loadMedia, mediaOf, mediaPart, type MediaShelf } from './media-part.ts';
+import { loadMedia, mediaPart, type MediaShelf } from './media-part.ts';
 import { markPrompt, takesCacheMarks } from './prompt-cache.ts';
 import { taskListText } from './task-list-text.ts';
 import type { AssistantPart, Message, ToolAnswer } from '../core/transcript.ts';
@@ -47,10 +49,8 @@ export type Repair =
 
 export async function buildPrompt(state: RunState, options: PromptOptions): Promise<LanguageModelV4Prompt> {
   const { config, todos } = state;
-  const { content, opened, cache, systemAddition } = options;
-  const view = contextView(state, options.history);
-  const shelf = await loadMedia(view, { content, accepts: opened.accepts ?? [] });
-  const turns = writeTurns(view, { ...options, shelf });
+  const { opened, cache, systemAddition } = options;
+  const turns = await writeTurns(readContext(state, options.history), options);
   const system = [config?.systemPrompt, config?.instructions, systemAddition].filter(Boolean).join('\n\n');
   const whole: LanguageModelV4Prompt = system === '' ? turns : [{ role: 'system', content: system }, ...turns];
   const prompt = cache !== null && takesCacheMarks(opened.model) ? markPrompt(whole, cache) : whole;
@@ -60,30 +60,58 @@ export async function buildPrompt(state: RunState, options: PromptOptions): Prom
   return prompt;
 }
 
-interface TurnOptions extends PromptOptions {
+type TurnOptions = Pick<PromptOptions, 'opened' | 'dropBound' | 'onRepair'> & { readonly shelf: MediaShelf };
+
+/** What no later message changes any more (Q4). */
+interface Front {
+  /** What of the model makes a difference to it. */
+  readonly writtenFor: string;
+  /** All files that stand in it. */
   readonly shelf: MediaShelf;
+  readonly turns: LanguageModelV4Prompt;
+  /** Messages that were written. */
+  readonly length: number;
 }
 
-type MessageOf<R extends Message['role']> = Extract<Message, { readonly role: R }>;
+const fronts = new WeakMap<ContextView['lineage'], Front>();
+
 type UserMessage = Extract<LanguageModelV4Message, { role: 'user' }>;
 type Reply = Extract<LanguageModelV4Message, { role: 'assistant' }>;
 type ReplyPart = Reply['content'][number];
 
-function writeTurns(view: readonly Message[], options: TurnOptions): LanguageModelV4Prompt {
-  const prompt: LanguageModelV4Prompt = [];
+async function writeTurns({ messages, lineage }: ContextView, options: PromptOptions): Promise<LanguageModelV4Prompt> {
+  const { content, dropBound = false } = options;
+  const { model, accepts = [] } = options.opened;
+  const writtenFor = [model.provider, dropBound, ...accepts].join();
+  const known = fronts.get(lineage);
+  const begun = known?.writtenFor === writtenFor ? known : { shelf: new Map<string, never>(), turns: [], length: 0 };
+  const added = messages.slice(begun.length);
+  const shelf = await loadMedia(added, { content, accepts, shelf: begun.shelf });
+  // The newest reply may still get results, and with them another place for what was said behind it.
+  const newest = Math.max(0, added.findLastIndex(({ role }) => role === 'assistant'));
+  const turns = [...begun.turns];
+  addTurns(turns, added.slice(0, newest), { ...options, shelf });
+  fronts.set(lineage, { writtenFor, shelf, turns, length: begun.length + newest });
+  const prompt = [...turns];
+  addTurns(prompt, added.slice(newest), { ...options, shelf });
+  return prompt;
+}
+
+/** `messages` begins with a reply or is the beginning of all, and what it ends with is whole. */
+function addTurns(prompt: LanguageModelV4Prompt, messages: readonly Message[], options: TurnOptions): void {
   const repair = (what: Repair) => options.onRepair?.(what);
   let replies = 0;
-  for (const [index, message] of view.entries()) {
+  for (const [index, message] of messages.entries()) {
     switch (message.role) {
       case 'user':
-        addTurn(prompt, { role: 'user', content: [...userParts(message, options)] }, repair);
+        addTurn(prompt, { role: 'user', content: message.content.flatMap((part) => userContent(part, options)) }, repair);
         break;
       case 'assistant': {
         replies += 1;
-        const content = replyParts(message, options);
-        addTurn(prompt, { role: 'assistant', content: [...content] }, repair);
-        const results = pairResults(content, resultsBehind(view, index, options), repair);
-        if (results.length > 0) prompt.push({ role: 'tool', content: [...results] });
+        const content = message.parts.flatMap((part) => replyContent(part, options));
+        addTurn(prompt, { role: 'assistant', content }, repair);
+        const results = pairResults(content, resultsBehind(messages, index, options), repair);
+        if (results.length > 0) prompt.push({ role: 'tool', content: results });
         break;
       }
       case 'tool':
@@ -91,10 +119,9 @@ function writeTurns(view: readonly Message[], options: TurnOptions): LanguageMod
         if (replies === 0) for (const _ of message.answers) repair('result-without-call');
     }
   }
-  return prompt;
 }
 
-/** Q2. The arrays of a prompt are its own; the parts in them are shared with later prompts. */
+/** Q2, Q4: a turn that gets longer is another one. */
 function addTurn(
   prompt: LanguageModelV4Prompt,
   turn: UserMessage | Reply,
@@ -103,20 +130,20 @@ function addTurn(
   const last = prompt.at(-1);
   if (turn.content.length === 0) return repair('turn-without-content');
   if (last?.role === turn.role) repair('neighbours-of-one-role');
-  if (last?.role === 'user' && turn.role === 'user') last.content.push(...turn.content);
-  else if (last?.role === 'assistant' && turn.role === 'assistant') last.content.push(...turn.content);
+  if (last?.role === 'user' && turn.role === 'user')
+    prompt[prompt.length - 1] = { ...turn, content: [...last.content, ...turn.content] };
+  else if (last?.role === 'assistant' && turn.role === 'assistant')
+    prompt[prompt.length - 1] = { ...turn, content: [...last.content, ...turn.content] };
   else prompt.push(turn);
 }
 
 /** Results between a reply and the next one, whatever else stands there. */
-function resultsBehind(view: readonly Message[], reply: number, options: TurnOptions): readonly ToolResult[] {
-  let results: readonly ToolResult[] = [];
-  for (let index = reply + 1; index < view.length; index++) {
-    const message = view[index];
+function resultsBehind(messages: readonly Message[], reply: number, options: TurnOptions): ToolResult[] {
+  const results: ToolResult[] = [];
+  for (let index = reply + 1; index < messages.length; index++) {
+    const message = messages[index];
     if (message === undefined || message.role === 'assistant') break;
-    if (message.role !== 'tool') continue;
-    const more = resultParts(message, options);
-    results = results.length === 0 ? more : [...results, ...more];
+    if (message.role === 'tool') results.push(...message.answers.map((answer) => toolResult(answer, options)));
   }
   return results;
 }
@@ -124,9 +151,9 @@ function resultsBehind(view: readonly Message[], reply: number, options: TurnOpt
 /** Q1. One result for each call of a reply, in the order of the calls: as they are where they are right. */
 function pairResults(
   content: readonly ReplyPart[],
-  results: readonly ToolResult[],
+  results: ToolResult[],
   repair: (what: Repair) => void,
-): readonly ToolResult[] {
+): ToolResult[] {
   if (arePaired(content, results)) return results;
   const calls = content.filter((part) => part.type === 'tool-call');
   for (const { toolCallId } of results)
@@ -151,27 +178,6 @@ function arePaired(content: readonly ReplyPart[], results: readonly ToolResult[]
   }
   return count === results.length;
 }
-
-/** Parts that say the same in every request are written once: a long run would write each of them at each step. */
-function remembered<M extends Message, P>(write: (message: M, options: TurnOptions) => readonly P[]) {
-  const known = new WeakMap<Message, readonly P[]>();
-  return (message: M, options: TurnOptions): readonly P[] => {
-    if (options.dropBound === true || mediaOf(message).length > 0) return write(message, options);
-    const parts = known.get(message) ?? write(message, options);
-    known.set(message, parts);
-    return parts;
-  };
-}
-
-const userParts = remembered((message: MessageOf<'user'>, options) =>
-  message.content.flatMap((part) => userContent(part, options)),
-);
-const replyParts = remembered((message: MessageOf<'assistant'>, options) =>
-  message.parts.flatMap((part) => replyContent(part, options)),
-);
-const resultParts = remembered((message: MessageOf<'tool'>, options) =>
-  message.answers.map((answer) => toolResult(answer, options)),
-);
 
 /** Providers refuse a text without a letter in it. */
 const isBlank = (text: string): boolean => text.trim() === '';

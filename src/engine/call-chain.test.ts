@@ -274,11 +274,12 @@ describe('B073, B074: many runs', () => {
     async (_, fallback) => {
       const two = fallback ? { two: { replies: () => simpleText('Hi.') } } : {};
       const rig = createChainRig({ members: { one: { replies: () => busy(36_000) }, ...two } });
+      const known = new Map<string, number>();
+      rig.health.onTold(({ model }, untilMs) => void known.set(model, untilMs ?? 0));
       for (let run = 0; run < 100; run++) {
         if (run === 50) {
-          const known = rig.health.snapshot();
           rig.health = createModelHealth({ clock: rig.clock });
-          rig.health.restore(known);
+          rig.health.restore([...known].map(([model, untilMs]) => ({ ref: rigRef(model), untilMs })));
         }
         const { outcome } = await rig.call();
         expect(outcome.type).toBe(fallback ? 'reply' : 'failed');

@@ -9,7 +9,7 @@
 // K4. A failed summary never fails the run: dropping is what is left (E-445). A stopped one changes nothing.
 
 import { compactable, compactTranscript, withoutOutput, type Message, type PlacedMessage } from '../core/transcript.ts';
-import { contextView } from './context-view.ts';
+import { readContext } from './context-view.ts';
 import { estimateTokens, tokensOfText, unitsOfTokens } from './token-estimate.ts';
 import { spentBudget } from './budgets.ts';
 import { summaryPrompt } from './summary-prompt.ts';
@@ -86,7 +86,7 @@ interface Round {
 function sizeOf(state: RunState, options: CompactOptions): Size {
   const { systemPrompt, instructions } = state.config ?? {};
   const fixed = tokensOfText(`${systemPrompt ?? ''}${instructions ?? ''}`) + options.toolTokens;
-  const estimated = Math.max(1, fixed + estimateTokens(contextView(state, options.history)));
+  const estimated = Math.max(1, fixed + readContext(state, options.history).tokens);
   // The larger of the two: some providers do not count what they found in their cache.
   const tokens = Math.max(estimated, measuredTokens(state));
   const limit = limitOf(state, options);
@@ -121,7 +121,7 @@ function changeOf(
   change: Pick<Change, 'method' | 'throughSeq' | 'summary' | 'usage'>,
 ): Change | null {
   const after = { ...state, transcript: compactTranscript(state.transcript, change) };
-  const left = size.fixed + estimateTokens(contextView(after, options.history));
+  const left = size.fixed + readContext(after, options.history).tokens;
   const tokensBefore = Math.ceil(size.tokens);
   const tokensAfter = Math.ceil(left * size.scale);
   return tokensAfter < tokensBefore ? { trigger: options.trigger, tokensBefore, tokensAfter, ...change } : null;
@@ -159,7 +159,7 @@ async function summarise(round: Round): Promise<Change | null> {
   if (throughSeq === null || spent) return null;
   const maxTokens = Math.max(fewestSummaryTokens, Math.min(policy.summaryTokens, Math.floor(size.goal / 4)));
   const staying = new Set(old.filter(({ place }) => place > throughSeq).map(({ message }) => message));
-  const leaving = contextView(state, options.history).filter((message) => !staying.has(message));
+  const leaving = readContext(state, options.history).messages.filter((message) => !staying.has(message));
   const units = unitsOfTokens(size.goal / size.scale - maxTokens);
   const reply = await options.summarise(summaryPrompt(leaving, { units, instructions }), maxTokens);
   const summary = toWellFormed(reply?.text ?? '').trim();

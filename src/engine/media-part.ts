@@ -19,16 +19,19 @@ type NamedMedia = MediaRef & { readonly filename?: string };
 /** The files that a model can be shown, by reference; null: the store has lost them. */
 export type MediaShelf = ReadonlyMap<string, Uint8Array | null>;
 
-/** Reads what the model takes, and nothing else. */
+/** The shelf with what is new in these messages: what the model takes is read, once, and nothing else. */
 export async function loadMedia(
   messages: readonly Message[],
-  { content, accepts }: { readonly content: ContentStore; readonly accepts: readonly string[] },
+  o: { readonly content: ContentStore; readonly accepts: readonly string[]; readonly shelf: MediaShelf },
 ): Promise<MediaShelf> {
-  if (accepts.length === 0) return new Map();
+  if (o.accepts.length === 0) return o.shelf;
   const refs = new Set<string>();
   for (const message of messages)
-    for (const media of mediaOf(message)) if (isTaken(media, accepts)) refs.add(media.ref);
-  return new Map(await Promise.all([...refs].map(async (ref) => [ref, await content.content(ref)] as const)));
+    for (const media of mediaOf(message))
+      if (isTaken(media, o.accepts) && !o.shelf.has(media.ref)) refs.add(media.ref);
+  if (refs.size === 0) return o.shelf;
+  const more = await Promise.all([...refs].map(async (ref) => [ref, await o.content.content(ref)] as const));
+  return new Map([...o.shelf, ...more]);
 }
 
 /** The file as a part of a request. */
@@ -41,21 +44,14 @@ export function mediaPart({ ref, bytes, mediaType, filename }: NamedMedia, shelf
   return { type: 'text', text: `[${what} ${why}.]` };
 }
 
-const none: readonly NamedMedia[] = [];
-
-/** The files of a message. Most have none, and are asked at each step of a run: that costs no array. */
-export function mediaOf(message: Message): readonly NamedMedia[] {
+function mediaOf(message: Message): readonly NamedMedia[] {
   switch (message.role) {
     case 'user':
-      return message.content.some(({ type }) => type === 'media')
-        ? message.content.filter((part) => part.type === 'media')
-        : none;
+      return message.content.filter((part) => part.type === 'media');
     case 'assistant':
-      return none;
+      return [];
     case 'tool':
-      return message.answers.some(({ media }) => media !== undefined)
-        ? message.answers.flatMap(({ media }) => media ?? none)
-        : none;
+      return message.answers.flatMap(({ media }) => media ?? []);
   }
 }
 

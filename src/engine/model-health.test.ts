@@ -106,14 +106,57 @@ describe('G2: members that are blocked, where no other is left', () => {
   });
 });
 
-test('E-215, B074: blocks whose end the server named survive a restart, others do not', () => {
+test('E-215, B074: blocks whose end the server named are told, for a restart, and so is their early end; others are not', () => {
   const { health, fail, clock } = start({ cooldownSeconds: 600 });
+  const told: unknown[] = [];
+  health.onTold((ref, untilMs) => told.push([ref.model, untilMs]));
   fail(failure('transient'));
-  expect(health.snapshot()).toEqual([]);
+  expect(told).toEqual([]);
   fail(failure('quota', { retryAfterMs: 3_600_000 }));
+  const untilMs = clock.now() + 3_600_000;
+  expect(told).toEqual([['one', untilMs]]);
   const after = createModelHealth({ clock });
-  after.restore(health.snapshot());
-  expect(after.blockedUntilMs(one)).toBe(clock.now() + 3_600_000);
+  after.restore([{ ref: one, untilMs }]);
+  expect(after.blockedUntilMs(one)).toBe(untilMs);
+  health.succeed(one);
+  expect(told.slice(1)).toEqual([['one', null]]);
+});
+
+describe('B074: one that says nothing but 429', () => {
+  const busy = failure('transient', { status: 429 });
+
+  test('is left alone after eight times over five seconds, and then asked once a minute, until it answers', async () => {
+    const { health, fail, clock } = start();
+    for (let times = 1; times < 8; times++) {
+      fail(busy);
+      await clock.advance(1_000);
+    }
+    expect(health.blockedUntilMs(one)).toBeNull();
+    fail(busy);
+    expect([health.blockedUntilMs(one), health.refusal(one)]).toMatchObject([
+      clock.now() + 60_000,
+      { class: 'transient', retryAfterMs: null },
+    ]);
+    await clock.advance(60_000);
+    expect([health.blockedUntilMs(one), health.refusal(one)]).toEqual([null, null]);
+    fail(busy);
+    expect(health.refusal(one)).not.toBeNull();
+    health.succeed(one);
+    fail(busy);
+    expect(health.blockedUntilMs(one)).toBeNull();
+  });
+
+  test('a burst of them is none, and other failures do not count', async () => {
+    const { health, fail, clock } = start();
+    for (let times = 0; times < 50; times++) fail(busy);
+    expect(health.blockedUntilMs(one)).toBeNull();
+    const down = start();
+    for (let times = 0; times < 50; times++) {
+      down.fail(failure('transient'));
+      await down.clock.advance(1_000);
+    }
+    expect([down.health.blockedUntilMs(one), clock.pending]).toEqual([null, 0]);
+  });
 });
 
 test('E-211: a stated limit is remembered, through success and failure, for its model alone', () => {

@@ -6,8 +6,8 @@ import { applyDrafts } from '../core/closing.ts';
 import { buildPrompt } from './build-prompt.ts';
 import { callChain } from './call-chain.ts';
 import { chainOf } from './engine-parts.ts';
-import { compactContext, estimateTokens } from './compaction.ts';
-import { contextView } from './context-view.ts';
+import { compactContext } from './compaction.ts';
+import { readContext } from './context-view.ts';
 import { engineWords } from './engine-words.ts';
 import { minOf, mostByDefault, replyBudget, tokensOf } from './reply-budget.ts';
 import { sleep } from '../core/clock.ts';
@@ -57,7 +57,7 @@ export async function* openStep(
   const open = applyDrafts(state, [...drafts, started], context.parts.clock.now());
   const sizes = {
     replyBudget: replyBudget(open, context.opened, { toolTokens, context }),
-    tokensEstimated: estimateTokens(contextView(open, context.options.history)) + toolTokens,
+    tokensEstimated: readContext(open, context.options.history).tokens + toolTokens,
   };
   yield [...drafts, { ...started, data: { ...data, ...sizes } }];
 }

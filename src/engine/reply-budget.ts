@@ -1,5 +1,4 @@
-import { contextView } from './context-view.ts';
-import { estimateTokens } from './token-estimate.ts';
+import { readContext } from './context-view.ts';
 import { outputTokensLeft } from './budgets.ts';
 import type { OpenedModel } from './model.ts';
 import type { RunState } from '../core/run-state.ts';
@@ -28,7 +27,7 @@ export function replyBudget(
   const first = configured ?? (most === null ? null : mostByDefault);
   const raised = first === null ? null : first * 2 ** state.recoveries.truncations;
   const window = opened.contextTokens ?? null;
-  const used = () => estimateTokens(contextView(state, o.context.options.history)) + o.toolTokens + roomForEnvelope;
+  const used = () => readContext(state, o.context.options.history).tokens + o.toolTokens + roomForEnvelope;
   const room = window === null ? null : Math.max(1024, window - used());
   const left = outputTokensLeft(state);
   return minOf(minOf(raised, most), minOf(room !== null && raised === null ? null : room, left));

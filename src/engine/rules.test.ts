@@ -1,7 +1,7 @@
 // docs/engine.md says which test proves which rule; here is what keeps it honest.
 
 import { expect, test } from 'vitest';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -17,13 +17,12 @@ test('every rule stands once, in order', () => {
   expect(rules).toEqual([...new Set(rules)].toSorted());
 });
 
-test('every test that a rule is said to be proven by names the rule', () => {
-  const missing = rows.flatMap(({ rule, proof }) =>
-    [...proof.matchAll(/`([^`]+)`/g)].flatMap(([, path = '']) =>
-      read(path).includes(rule) ? [] : [`${rule}: ${path}`],
-    ),
-  );
-  expect(missing).toEqual([]);
+test('a rule that is said to be proven is named by a test that stands there; else `node scripts/engine-rules.js` is due', () => {
+  const unproven = rows.filter(({ rule, proof }) => {
+    const paths = [...proof.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path);
+    return paths.length > 0 && !paths.some((path) => existsSync(new URL(path, root)) && read(path).includes(rule));
+  });
+  expect(unproven).toEqual([]);
 });
 
 test('every rule has its tests, or a word on why it has none', () => {

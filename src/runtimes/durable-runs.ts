@@ -37,11 +37,14 @@ export interface RunHandle {
 export class DurableRuns {
   readonly #services: Services;
   readonly #agents: Agents;
+  readonly #requireOpen: () => void;
   /** What is to be forgotten with a run: the signals that would cancel it. */
   readonly #signals = new Map<RunId, (() => void)[]>();
 
-  constructor(services: Services, agents: readonly AssembledAgent[]) {
+  /** @param requireOpen  Throws once the runtime is closed: handles and streams outlive it. */
+  constructor(services: Services, agents: readonly AssembledAgent[], requireOpen: () => void) {
     this.#services = services;
+    this.#requireOpen = requireOpen;
     this.#agents = new Map(agents.map((agent) => [agent.ref.name, agent]));
     services.log.onPublish((runId, events) => {
       const last = events.at(-1);
@@ -60,7 +63,7 @@ export class DurableRuns {
     const begin = async () => {
       place = await this.#submit(place, input, options);
     };
-    return this.#observe(() => place, begin, { children: options.children ?? false });
+    return this.#observe(() => place, { children: options.children ?? false }, begin);
   }
 
   /** A new run in the session of a failed one, from what was said before, without a new message (E-052). */
@@ -86,7 +89,8 @@ export class DurableRuns {
   }
 
   /** @throws NotFoundError */
-  find(name: string): Promise<RunRecord> {
+  async find(name: string): Promise<RunRecord> {
+    this.#requireOpen();
     return findRun(this.#services, libraryPrincipal, name);
   }
 
@@ -96,12 +100,7 @@ export class DurableRuns {
 
   #handleOf({ runId, sessionId }: RunPlace): RunHandle {
     const place = { runId, sessionId };
-    const stream = (options: EventsOptions = {}) =>
-      this.#observe(
-        () => place,
-        async () => {},
-        options,
-      );
+    const stream = (options: EventsOptions = {}) => this.#observe(() => place, options);
     return {
       ...place,
       stream,
@@ -110,7 +109,7 @@ export class DurableRuns {
     };
   }
 
-  #observe(place: () => RunPlace, start: () => Promise<void>, options: EventsOptions): RunStream {
+  #observe(place: () => RunPlace, options: EventsOptions, start?: () => Promise<void>): RunStream {
     const { signal: left, after, ...how } = options;
     const follow = (reading: AbortSignal) => {
       const { runId } = place();
@@ -126,7 +125,10 @@ export class DurableRuns {
         return place().sessionId;
       },
       owns: false,
-      start,
+      start: async () => {
+        this.#requireOpen();
+        await start?.();
+      },
       follow,
       ended: () => resultOf(this.#services, place().runId, options),
       ...(left === undefined ? {} : { left }),

@@ -18,11 +18,11 @@ export function createDurableRuntime(
   agents: readonly AssembledAgent[],
   { close }: { readonly close: (options?: CloseOptions) => Promise<void> },
 ): Runtime {
-  const runs = new DurableRuns(services, agents);
   let closing: Promise<void> | null = null;
   const requireOpen = () => {
     if (closing !== null) throw new RuntimeStateError('This runtime is closed.');
   };
+  const runs = new DurableRuns(services, agents, requireOpen);
   const verb: AsVerb =
     (work) =>
     async (...args) => {

@@ -37,6 +37,7 @@ async function asking(
   return { rig, tool, runId, result, asked: await theOpen(rig.runtime) };
 }
 
+const resultOf = async (runtime: Runtime, runId: string) => (await runtime.handle(runId)).result();
 const logOf = async (runtime: Runtime, runId: string) => collect(await runtime.events(runId, { follow: 'run' }));
 const ofType = (events: readonly RunEvent[], type: RunEvent['type']) => events.filter((event) => event.type === type);
 const answerOf = (events: readonly RunEvent[]) => ofType(events, 'tool-result').at(-1)?.data;
@@ -66,7 +67,7 @@ describe('E-600: an approval', () => {
         expect(await approvals.list(filter)).toEqual([]);
     }
     await other.approvals.decide(asked.approvalId, approve);
-    expect(await result()).toMatchObject({ output: 'Done.' });
+    expect(await resultOf(rig.runtime, runId)).toMatchObject({ output: 'Done.' });
     expect([tool.runs(), await rig.runtime.approvals.list()]).toEqual([1, []]);
     expect(rig.model.calls).toHaveLength(2);
   });
@@ -172,7 +173,7 @@ describe('E-600: an approval', () => {
     const tools = [counted('one', { permission: 'ask' }), counted('two', { permission: 'ask' })];
     const rig = openRuntime([simpleCalls(['a', 'one', {}], ['b', 'two', {}]), done], { parts: { tools } });
     opened.push(rig);
-    const { runId, result } = await rig.runtime.submit('Go.');
+    const { runId } = await rig.runtime.submit('Go.');
     await standing(rig.runtime, runId, 'awaiting-input');
     for (const left of [1, 0]) {
       const [newest] = await rig.runtime.approvals.list();
@@ -180,7 +181,7 @@ describe('E-600: an approval', () => {
       await rig.restart();
       expect(await rig.runtime.approvals.list()).toHaveLength(left);
     }
-    expect((await result()).ok).toBe(true);
+    expect((await resultOf(rig.runtime, runId)).ok).toBe(true);
     const log = await logOf(rig.runtime, runId);
     expect([
       ofType(log, 'approval-required').length,
@@ -385,14 +386,14 @@ describe('E-543: a call whose outcome nobody knows', () => {
   }
 
   test('E-541, E-542: waits for a word, is listed as such over a restart, and is not run again', async () => {
-    const { rig, runId, tool, result } = await unknown();
+    const { rig, runId, tool } = await unknown();
     await standing(rig.runtime, runId, 'awaiting-input');
     await rig.restart();
     const [entry] = await rig.runtime.recovery.list();
     expect(entry?.pending).toMatchObject({ kind: 'recovery', status: 'uncertain', call: { name: 'pay' } });
     const executionKey = entry?.pending.executionKey ?? '';
     await rig.runtime.recovery.resolve(executionKey, { result: { content: 'It was paid.' } });
-    expect((await result()).ok).toBe(true);
+    expect((await resultOf(rig.runtime, runId)).ok).toBe(true);
     const log = await logOf(rig.runtime, runId);
     expect(answerOf(log)).toMatchObject({ content: 'It was paid.', isError: false });
     expect([tool.runs(), checkLog(log)]).toEqual([1, []]);

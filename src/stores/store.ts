@@ -16,7 +16,7 @@
 
 import type { ApprovalId, HarnessId, RuleId, RunId, SessionId } from '../core/ids.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { FinalStatus } from '../core/outcome.ts';
+import type { FinalStatus, ModelRef } from '../core/outcome.ts';
 import type { ApprovalDecided, ContentRef, PendingTool, RunEvent, RunPermissions } from '../core/run-event.ts';
 
 /** A stamped event that has no number yet: the append gives it. */
@@ -243,6 +243,11 @@ export interface FactFromOutside {
   readonly rule?: RuleRecord;
 }
 
+export interface ModelBlock {
+  readonly ref: ModelRef;
+  readonly untilMs: number;
+}
+
 export interface EventRange {
   readonly after: number;
   readonly limit: number;
@@ -333,6 +338,11 @@ export interface Store extends AsyncDisposable {
   putContent(runId: RunId, bytes: Uint8Array): Promise<ContentRef>;
   /** @throws StorageError  What is there is not what was stored. Null: there is none. */
   content(ref: string): Promise<Uint8Array | null>;
+
+  /** When a provider wants its model to be asked again, whoever asks (E-215); null: at any time. */
+  putModelBlock(ref: ModelRef, untilMs: number | null): Promise<void>;
+  /** Those whose time has passed may be among them. */
+  modelBlocks(): Promise<readonly ModelBlock[]>;
 
   session(sessionId: SessionId): Promise<SessionRecord | null>;
   expireSessions(before: { readonly updatedBeforeMs: number; readonly nowMs: number }): Promise<readonly SessionId[]>;

@@ -49,5 +49,7 @@ async function endRunning(services: Services, runId: RunId): Promise<void> {
   const run = await services.store.run(runId);
   if (run?.status !== 'running') return;
   if (run.owner !== null && (await services.ownership.living()).has(run.owner)) return;
-  if (await takeOver(services, run)) await services.runs.ended(runId);
+  // Somebody here may have been quicker, and not have seen the flag.
+  if (!(await takeOver(services, run))) services.runs.stop(runId, 'cancel');
+  await services.runs.ended(runId);
 }

@@ -61,13 +61,7 @@ interface Silence {
   silentMs: number;
 }
 
-export function createOwnership({
-  store,
-  clock,
-  owner,
-  processes,
-  policy: own = {},
-}: OwnershipOptions): Ownership {
+export function createOwnership({ store, clock, owner, processes, policy: own = {} }: OwnershipOptions): Ownership {
   const policy = { ...defaults, ...own };
   let said: OwnerRecord | null = null;
   let saying: Promise<void> | null = null;

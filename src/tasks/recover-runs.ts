@@ -63,11 +63,7 @@ async function leaveLost({ runs, store, owner, logger }: Services, open: readonl
   }
 }
 
-function isAtWork(
-  { runs, owner, clock }: Services,
-  run: UnfinishedRun,
-  living: ReadonlySet<string>,
-): boolean {
+function isAtWork({ runs, owner, clock }: Services, run: UnfinishedRun, living: ReadonlySet<string>): boolean {
   if (runs.isRunning(run.runId)) return true;
   if (run.owner === owner) return clock.now() - run.createdAtMs < leftBehindAfterMs;
   return run.owner !== null && living.has(run.owner);
@@ -90,16 +86,20 @@ async function pauseAgain({ store, runs }: Services, runId: RunId): Promise<void
  * agent is not here.
  */
 export async function takeOver(services: Services, seen: SeenRun): Promise<boolean> {
+  const agent = seen.control === 'cancel' ? 'here' : await judgeAgent(services, seen.runId);
+  if (agent === 'awaited') return false;
   const taken = Promise.withResolvers<boolean>();
   const started = services.runs.start(seen.runId, async (signals) => {
-    const claim = await claimRun(services, seen).catch((cause: unknown) => {
+    const claim = await claimRun(services, seen, agent).catch((cause: unknown) => {
       taken.reject(cause);
       return null;
     });
     taken.resolve(claim !== null);
     if (claim === null) return;
     const { run, ending } = claim;
-    await (ending === null ? executeRun(services, { run, continues: true, ...signals }) : endRun(services, run, ending));
+    await (ending === null
+      ? executeRun(services, { run, continues: true, ...signals })
+      : endRun(services, run, ending));
   });
   return started && taken.promise;
 }
@@ -110,10 +110,12 @@ interface Claim {
   readonly ending: Ending | null;
 }
 
-async function claimRun(services: Services, { runId, owner, phase, control }: SeenRun): Promise<Claim | null> {
+async function claimRun(
+  services: Services,
+  { runId, owner, phase }: SeenRun,
+  agent: 'here' | 'missing',
+): Promise<Claim | null> {
   const { store, clock, logger, ownership } = services;
-  const agent = control === 'cancel' ? 'here' : await judgeAgent(services, runId);
-  if (agent === 'awaited') return null;
   await ownership.present();
   const run = await store.takeOver(runId, services.owner, { owner, phase });
   if (run === null) return null;

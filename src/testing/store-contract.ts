@@ -461,6 +461,16 @@ function describeRecords(fresh: Fresh): void {
     expect(await other.keyByHash('abd')).toBeNull();
   });
 
+  test('E-215: when a model may be asked again is known over a restart, until it is taken back', async () => {
+    const { store, reopen } = await fresh();
+    const [one, two] = ['one', 'two'].map((model) => ({ provider: 'p', model }));
+    if (one === undefined || two === undefined) throw new Error('There are no models.');
+    for (const untilMs of [5, 7]) await store.putModelBlock(one, untilMs);
+    await store.putModelBlock(two, 9);
+    await store.putModelBlock(two, null);
+    expect(await (await reopen()).modelBlocks()).toEqual([{ ref: one, untilMs: 7 }]);
+  });
+
   test('unknown ids read as absent', async () => {
     const { store } = await fresh();
     expect(await store.run(runIds.make('nobody'))).toBeNull();

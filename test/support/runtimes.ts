@@ -15,7 +15,7 @@ import type { AgentConfig } from '../../src/runtimes/agent-config.ts';
 import type { AgentParts } from '../../src/agent.ts';
 import type { ApprovalRecord, Store } from '../../src/stores/store.ts';
 import type { Clock } from '../../src/core/clock.ts';
-import type { ModelRequest } from '../../src/engine/model.ts';
+import type { Model, ModelRequest } from '../../src/engine/model.ts';
 import type { PendingFilter, Runtime } from '../../src/runtimes/runtime.ts';
 import type { ReplyScript } from '../../src/testing/model-servers/reply-script.ts';
 import type { RunStatus } from '../../src/core/outcome.ts';
@@ -121,6 +121,33 @@ export function held(name: string, facts: Partial<Tool> = {}) {
   });
   return { tool, begun: begun.promise, open: () => gate.resolve() };
 }
+
+/** The model, standing still behind the first piece of text of its call number `at` until it is let go, or stopped. */
+export function heldModel(model: Model, at = 0) {
+  const begun = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  let calls = 0;
+  const doStream: Model['doStream'] = async (request) => {
+    const reply = await model.doStream(request);
+    if (calls++ !== at) return reply;
+    request.abortSignal?.addEventListener('abort', () => gate.resolve());
+    const hold = async (type: string) => {
+      if (type !== 'text-delta') return;
+      begun.resolve();
+      await gate.promise;
+    };
+    const parts = new TransformStream<Part, Part>({
+      async transform(part, out) {
+        out.enqueue(part);
+        await hold(part.type);
+      },
+    });
+    return { ...reply, stream: reply.stream.pipeThrough(parts) };
+  };
+  return { model: { ...model, doStream }, begun: begun.promise, open: () => gate.resolve() };
+}
+
+type Part = Awaited<ReturnType<Model['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never;
 
 export async function eventually<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
   for (let round = 0; round < 500; round++) {

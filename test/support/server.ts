@@ -43,10 +43,7 @@ export interface ServerProcess {
 }
 
 /** The command `reins serve`, ready: a process that can be killed. */
-export async function startProcess(
-  data: string,
-  env: Readonly<Record<string, string>> = {},
-): Promise<ServerProcess> {
+export async function startProcess(data: string, env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
   return ready(startReins(['serve', '--data', data, '--port', '0'], { env: { REINS_API_KEY: key, ...env } }));
 }
 

@@ -2,6 +2,8 @@
 
 import { addHarness, startLeased, startProcess, type ServerProcess } from './server.ts';
 import { allowAll, type RunEvent, type RunPermissions } from '../../src/core/run-event.ts';
+import type { Attachment } from './uhp.ts';
+import type { SeenFrame } from './event-stream.ts';
 import { createGate, hold, reply, startModel, text, type Gate, type Replies, type TestModel } from './model.ts';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -51,3 +53,16 @@ export async function shareFolder({
     },
   };
 }
+
+/** Reads a stream in the background; what has come is there at any time. */
+export function watch({ frames }: Attachment) {
+  const seen: SeenFrame[] = [];
+  const over = (async () => {
+    for await (const frame of frames) seen.push(frame);
+  })();
+  return { seen, over };
+}
+
+/** Starts a task that nobody waits for; gives its id. */
+export const begin = async ({ uhp }: ServerProcess, input: string, headers = {}) =>
+  (await uhp.create({ input, background: true }, headers)).body.id;

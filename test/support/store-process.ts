@@ -197,15 +197,15 @@ function createTurnstile() {
 }
 
 /** Each call waits before it is made, and before its answer is heard. */
-function behind(store: Store, pass: () => Promise<void>): Store {
+function behind(store: Store, mayGo: () => Promise<void>): Store {
   return new Proxy(store, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== 'function' || typeof name === 'symbol') return method;
       return async (...args: unknown[]) => {
-        await pass();
+        await mayGo();
         const result: unknown = await Reflect.apply(method, target, args);
-        await pass();
+        await mayGo();
         return result;
       };
     },
@@ -213,7 +213,11 @@ function behind(store: Store, pass: () => Promise<void>): Store {
 }
 
 /** Starts a task at a process. */
-export async function begin({ services }: Pick<StoreProcess, 'services'>, text: string, change: Partial<TaskBody> = {}) {
+export async function begin(
+  { services }: Pick<StoreProcess, 'services'>,
+  text: string,
+  change: Partial<TaskBody> = {},
+) {
   const messages = [{ content: [{ type: 'text', text }] }] as const;
   return acceptTask(services, { principal: 'ada', body: { ...body, messages, ...change }, idempotency: null });
 }

@@ -228,6 +228,15 @@ const migrations: readonly string[] = [
   `,
   // What becomes of a run becomes of those that work for it.
   `CREATE INDEX runs_of_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;`,
+  // When models may be asked again.
+  `
+  CREATE TABLE model_blocks (
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    until INTEGER NOT NULL,
+    PRIMARY KEY (provider, model)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Brings the schema up to date in one transaction, so that of two processes that start together one does it. */

@@ -155,6 +155,7 @@ test('E-802: whatever the last append was, every other write is synced to the di
     () => store.deleteResponse(a.runId),
     () => store.expireSessions({ updatedBeforeMs: 0, nowMs: 1 }),
     () => store.putKey(key),
+    () => store.putModelBlock({ provider: 'p', model: 'm' }, 1),
     () => store.putHarness({ ...owner, ...nothing, harnessId: a.harnessId }),
   ];
   for (const write of writes) {
@@ -179,6 +180,7 @@ test('E-804: a database of the first schema is brought up to date and read as be
     db.exec(`
       DROP TABLE approval_logs; DROP TABLE stretches; DROP TABLE rules; DROP TABLE messages; DROP TABLE queued_tasks;
       DROP TABLE content_uses; DROP TABLE contents; DROP TABLE owners; DROP INDEX runs_of_parent;
+      DROP TABLE model_blocks;
       DROP INDEX event_batches_by_era; DROP INDEX runs_unfinished; DROP INDEX runs_prunable;
       ALTER TABLE event_batches DROP COLUMN committed;
       ALTER TABLE runs DROP COLUMN phase; ALTER TABLE runs DROP COLUMN parent_run_id;

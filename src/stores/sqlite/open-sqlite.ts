@@ -11,6 +11,7 @@ import { text } from './columns.ts';
 import { contentMethods } from './contents.ts';
 import { openDatabase, write, type Database, type DatabaseOptions } from './database.ts';
 import { migrate } from './migrations.ts';
+import { modelBlockMethods } from './model-blocks.ts';
 import { ownerMethods } from './owners.ts';
 import { prune } from './prune.ts';
 import { queueMethods } from './queue.ts';
@@ -57,6 +58,7 @@ export function openSqlite(path: string, options?: DatabaseOptions): Store {
     ...ruleMethods(db),
     ...queueMethods(db),
     ...contentMethods(db),
+    ...modelBlockMethods(db),
 
     async session(id) {
       const row = db.get('SELECT * FROM sessions WHERE session_id = ?', id);
