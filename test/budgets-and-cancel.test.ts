@@ -1,5 +1,6 @@
 // How a task ends before its work is done: a budget, a cancel, a server that closes.
 
+import { engineWords } from '../src/engine/engine-words.ts';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,9 +16,11 @@ const replies: Replies = {
   'many rounds': [reply(text('Looking.'), list('a')), reply(text('Again.'), list('b'), list('c')), say('Done.')],
   slow: [reply(text('partial'), hold, text(' never'))],
   cut: [{ ...say('a part of'), finish: 'length' }],
-  'cut in a call': [
-    { ...reply(text('writing'), call('w', 'write_file', { path: 'x', content: 'y' })), finish: 'length' },
-  ],
+  [engineWords.continue]: Array.from({ length: 4 }, () => ({ ...say(' more'), finish: 'length' })),
+  'cut in a call': [1, 2, 3, 4].map((n) => ({
+    ...reply(text('writing'), call(`w${n}`, 'write_file', { path: 'x', content: 'y' })),
+    finish: 'length',
+  })),
   busy: [{ fault: { kind: 'status', status: 429, headers: { 'retry-after': '30' } } }],
   silent: [{ fault: { kind: 'stall', after: 'nothing' } }],
   writes: [reply(call('w', 'write_file', { path: 'made.txt', content: 'made' })), reply(text('partial'), hold)],
@@ -87,14 +90,16 @@ describe('UT-14: a budget ends a task as incomplete, with its work kept', () => 
     expect((await run({ input: 'one round', max_output_tokens: 20 })).final.status).toBe('completed');
   });
 
-  test("UD-03: a reply that the model's own limit cut ends in the same way, and a cut call never runs", async () => {
+  test("UD-03, E-400, E-403: a reply that the model's own limit cuts again and again ends in the same way, and a cut call never runs", async () => {
     expect((await run({ input: 'cut' })).final).toMatchObject(stopped('max_output_tokens'));
     const { final } = await run({ input: 'cut in a call' });
     expect(final).toMatchObject(stopped('max_output_tokens'));
-    expect(final.output.map(({ type, status }) => `${type} ${status}`)).toEqual([
-      'message completed',
-      'function_call incomplete',
-    ]);
+    const items = final.output.map(({ type, status }) => `${type} ${status}`);
+    // Asked for again three times, then given up.
+    expect(items.filter((item) => item.startsWith('function_call '))).toEqual(
+      Array(4).fill('function_call incomplete'),
+    );
+    expect(items.filter((item) => item.startsWith('message'))).toEqual(Array(4).fill('message completed'));
   });
 
   test('a session whose task was stopped goes on, with every call answered (B091)', async () => {

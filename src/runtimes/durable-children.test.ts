@@ -63,7 +63,8 @@ async function asking(own: Helper = {}) {
   const tool = counted('write', { permission: 'ask' });
   const replies = [simpleCall('w', 'write', { n: 1 }), { ...simpleText('Helped.'), ...usage(5, 3) }];
   const model = createScriptedModel(own.replies ?? replies);
-  const rig = open([delegate(), done], { tools: [tool], ...own, provider: model });
+  const asks = [delegate('d'), done, delegate('e'), done, delegate('f'), done];
+  const rig = open(asks, { tools: [tool], ...own, provider: model });
   const { runId } = await rig.runtime.submit('Go.', { sessionId: 'chat' });
   await standing(rig.runtime, runId, 'awaiting-input');
   const asked = await theOpen(rig.runtime);
@@ -259,6 +260,10 @@ describe('E-612: what a sub-agent asks', () => {
       await standing(rig.runtime, runId, 'completed');
       expect(tool.runs()).toBe(2);
       expect(await rig.runtime.rules.list({ sessionId: 'chat' })).toMatchObject([{ scope, toolName: 'write', runId }]);
+      const statuses = [];
+      for (const sessionId of ['chat', 'other']) statuses.push((await rig.runtime.run('Go.', { sessionId })).status);
+      const [asks, goesOn] = ['awaiting-input', 'completed'];
+      expect(statuses).toEqual([scope === 'run' ? asks : goesOn, scope === 'agent' ? goesOn : asks]);
     }
   });
 

@@ -3,6 +3,7 @@
 //
 // M1. Nothing of a child is lost and nothing of it comes after what its parent made of it, however slow the reader is.
 // M2. A child is shown while it works: its events do not wait for its parent's next one.
+// M3. A child that is gone on with is shown behind what was shown of it, at any depth.
 
 import type { RunEvent } from '../core/run-event.ts';
 import type { RunId } from '../core/ids.ts';
@@ -15,9 +16,12 @@ export type FollowChild = (runId: RunId, after: number, signal?: AbortSignal) =>
 
 type Batches = AsyncGenerator<readonly RunEvent[]>;
 
-export async function* withChildren(events: AsyncIterable<readonly RunEvent[]>, follow: FollowChild): Batches {
+export function withChildren(events: AsyncIterable<readonly RunEvent[]>, follow: FollowChild): Batches {
+  return merge(events, new Children(follow, new Map(), new Map()));
+}
+
+async function* merge(events: AsyncIterable<readonly RunEvent[]>, children: Children): Batches {
   const batches = events[Symbol.asyncIterator]();
-  const children = new Children(follow);
   try {
     for (;;) {
       const next = batches.next();
@@ -41,15 +45,17 @@ export async function* withChildren(events: AsyncIterable<readonly RunEvent[]>, 
   }
 }
 
-/** The runs that a run has begun, and the one whose turn it is. */
+/** The runs that a run has begun, and the one whose turn it is. Names, and what was read, are of the whole tree (M3). */
 class Children {
   readonly #follow: FollowChild;
-  readonly #names = new Map<RunId, string>();
-  readonly #read = new Map<RunId, number>();
+  readonly #names: Map<RunId, string>;
+  readonly #read: Map<RunId, number>;
   #open: RunId | null = null;
 
-  constructor(follow: FollowChild) {
+  constructor(follow: FollowChild, names: Map<RunId, string>, read: Map<RunId, number>) {
     this.#follow = follow;
+    this.#names = names;
+    this.#read = read;
   }
 
   get open(): boolean {
@@ -77,7 +83,7 @@ class Children {
 
   async *#show(runId: RunId, signal?: AbortSignal): Batches {
     const own = this.#follow(runId, this.#read.get(runId) ?? 0, signal);
-    for await (const batch of withChildren(own, this.#follow)) {
+    for await (const batch of merge(own, new Children(this.#follow, this.#names, this.#read))) {
       const end = batch.findIndex((event) => event.runId === runId && event.type === 'run-result');
       const leg = end === -1 ? batch : batch.slice(0, end + 1);
       for (const event of leg) if (event.runId === runId) this.#note(event);
