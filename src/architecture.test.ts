@@ -31,6 +31,8 @@ const pureFiles = ['src/core/**/*.ts', 'src/views/**/*.ts', 'src/engine/{decide,
 const sources = globSync('src/**/*.ts', { exclude: ['**/*.test.ts', '**/*.test-d.ts'] });
 const importPath = /\b(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g;
 
+const withoutComments = (file: string) => readFileSync(file, 'utf8').replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '');
+
 function folderOf(path: string): string {
   const parts = relative('src', path).split('/').slice(0, -1);
   while (parts.length > 1 && !(parts.join('/') in mayImport)) parts.pop();
@@ -70,10 +72,22 @@ test('E-005: the pure files see no clock, no randomness, no process and no Node'
   const impure = /\bDate\.now\b|new Date\b|Math\.random|\bprocess\.|setTimeout|setInterval|from 'node:|\bcrypto\b/;
   const files = globSync(pureFiles, { exclude: ['**/*.test.ts'] });
   expect(files.length).toBeGreaterThan(20);
-  const breaches = files.filter((file) =>
-    impure.test(readFileSync(file, 'utf8').replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '')),
-  );
-  expect(breaches).toEqual([]);
+  expect(files.filter((file) => impure.test(withoutComments(file)))).toEqual([]);
+});
+
+test('E-001: a log is only ever appended to: but for retention, nothing in it is changed or taken out', () => {
+  const changes = /(?:UPDATE|DELETE FROM|REPLACE INTO)\s+event_batches/;
+  expect(sources.filter((file) => changes.test(withoutComments(file)))).toEqual(['src/stores/sqlite/prune.ts']);
+});
+
+test('E-011: time passes and chance falls in system.ts alone, and only who puts the parts together takes them from there', () => {
+  const source =
+    /\bDate\.now\b|new Date\(\)|\bDate\(\)|Math\.random|\b(?:setTimeout|setInterval)\(|AbortSignal\.timeout|performance\.|hrtime|random(?:UUID|Int|Fill)/;
+  const users = sources.filter((file) => source.test(withoutComments(file)));
+  // Of the command line only: two presses of a key are told from one by the clock of who presses.
+  expect(users.toSorted()).toEqual(['src/cli/stop-signals.ts', 'src/system.ts']);
+  const takers = sources.filter((file) => [...importsOf(file)].includes('src/system.ts'));
+  expect(takers.filter((file) => folderOf(file) !== '')).toEqual([]);
 });
 
 test('the environment is read in config.ts alone', () => {

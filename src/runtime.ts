@@ -94,7 +94,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     clock,
     logger,
     random: systemRandom,
-    workspaces: fixedWorkspace(agents[0]?.workspace ?? '.'),
+    workspaces: fixedWorkspace('.'),
     harnesses: createRegistry(adapters),
     runs: createBackgroundRuns({ clock, logger }),
     frames: createFrameFeeds(log),

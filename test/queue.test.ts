@@ -188,7 +188,7 @@ describe('E-664, UR-24: after a failure or a cancel the queue is held, until it 
   });
 });
 
-test('UT-41: the queue is there after a restart, and goes on by itself', async () => {
+test('UT-41, E-830: the queue is there after a restart, and goes on by itself', async () => {
   await using held = await startAsking({ replies });
   const task = await begin(held);
   await add(held.uhp, task, { input: 'later', message_id: 'm-1' });

@@ -66,7 +66,7 @@ describe('whose a run is', () => {
     expect(b.model.calls).toEqual([]);
   });
 
-  test('E-831: what a killed owner left goes on at the next look of another; of two one has it', async () => {
+  test('E-830, E-831: what a killed owner left goes on at the next look of another; of two one has it', async () => {
     const shared = share();
     const [a, b, c] = [await shared.start(), await shared.start(), await shared.start()];
     const { runId } = await begin(a, 'long');
@@ -103,7 +103,7 @@ describe('whose a run is', () => {
     expect(await shared.store.run(runId)).toMatchObject({ generation: 2 });
   });
 
-  test('a run that its own process admitted and never began is begun after a while', async () => {
+  test('E-830: a run that its own process admitted and never began is begun after a while', async () => {
     const shared = share();
     const a = await shared.start();
     const idle = { ...a.services, runs: { ...a.services.runs, start: () => true } };
@@ -264,7 +264,7 @@ describe('E-812: a word for a run that another process drives', () => {
     expect([a.model.calls.length, b.model.calls.length]).toEqual([1, 1]);
   });
 
-  test('E-601: said where its agent is not, it is stored there and acted on elsewhere', async () => {
+  test('E-601, E-830: said where its agent is not, it is stored there and acted on elsewhere', async () => {
     const { shared, a } = await asking();
     const c = await shared.start({ base: 'other' });
     const { runId } = await begin(a, 'act');

@@ -96,7 +96,7 @@ describe('UT-40: questions', () => {
   });
 });
 
-describe('UT-40, E-606: what nobody decides in time', () => {
+describe('UT-40, E-606, E-830: what nobody decides in time', () => {
   test.each([
     ['write', 'Nobody decided'],
     ['ask', 'declined'],

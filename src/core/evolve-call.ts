@@ -2,7 +2,7 @@ import { addUsage } from './usage.ts';
 import { canonicalJson } from './json.ts';
 import { hashText } from './text.ts';
 import type { CallProgress, CallState, RunState } from './run-state.ts';
-import type { RunEventOf } from './run-event.ts';
+import type { EventData, RunEventOf } from './run-event.ts';
 
 type CallEvent = RunEventOf<'tool-call-start' | 'tool-dispatched' | 'tool-call-complete' | 'tool-result'>;
 
@@ -27,8 +27,18 @@ export function evolveCall(state: RunState, event: CallEvent): RunState {
 
 function remember({ recentCalls, limits }: RunState, { data }: RunEventOf<'tool-call-complete'>): readonly string[] {
   if (limits.loopGuard === null) return recentCalls;
-  const call = `${data.name}:${hashText(canonicalJson(data.input))}:${hashText(canonicalJson(data._raw))}`;
-  return [...recentCalls, call].slice(-limits.loopGuard.history);
+  return [...recentCalls, fingerprintOf(data)].slice(-limits.loopGuard.history);
+}
+
+const fingerprints = new WeakMap<EventData['tool-call-complete'], string>();
+
+/** A fact is folded by whoever drives the run and by the log's owner, and before that to look ahead; reckoned once. */
+function fingerprintOf(data: EventData['tool-call-complete']): string {
+  const known = fingerprints.get(data);
+  if (known !== undefined) return known;
+  const made = `${data.name}:${hashText(canonicalJson(data.input))}:${hashText(canonicalJson(data._raw))}`;
+  fingerprints.set(data, made);
+  return made;
 }
 
 function progressAfter({ call, progress }: CallState, event: CallEvent): CallProgress {

@@ -39,7 +39,7 @@ describe('classifyFailure', () => {
     ['a reset connection', { message: 'fetch', causeCodes: ['ECONNRESET'] }, 'transient'],
     ['text that says so', { message: 'TypeError: terminated' }, 'transient'],
     ['anything else', { message: 'x is not a function' }, 'final'],
-  ] as const)('E-205: %s is %o', (_, facts, expected) => {
+  ] as const)('E-204, E-205: %s is %o', (_, facts, expected) => {
     expect(classifyFailure(facts)).toBe(expected);
   });
 });

@@ -50,9 +50,9 @@ export type Repair =
 export async function buildPrompt(state: RunState, options: PromptOptions): Promise<LanguageModelV4Prompt> {
   const { config, todos } = state;
   const { opened, cache, systemAddition } = options;
-  const turns = await writeTurns(readContext(state, options.history), options);
   const system = [config?.systemPrompt, config?.instructions, systemAddition].filter(Boolean).join('\n\n');
-  const whole: LanguageModelV4Prompt = system === '' ? turns : [{ role: 'system', content: system }, ...turns];
+  const begun: LanguageModelV4Prompt = system === '' ? [] : [{ role: 'system', content: system }];
+  const whole = await writeTurns(begun, readContext(state, options.history), options);
   const prompt = cache !== null && takesCacheMarks(opened.model) ? markPrompt(whole, cache) : whole;
   const listed = config?.planning === true && todos !== null && todos.length > 0;
   if (listed && prompt.at(-1)?.role !== 'assistant')
@@ -79,20 +79,25 @@ type UserMessage = Extract<LanguageModelV4Message, { role: 'user' }>;
 type Reply = Extract<LanguageModelV4Message, { role: 'assistant' }>;
 type ReplyPart = Reply['content'][number];
 
-async function writeTurns({ messages, lineage }: ContextView, options: PromptOptions): Promise<LanguageModelV4Prompt> {
+async function writeTurns(
+  begun: LanguageModelV4Prompt,
+  { messages, lineage }: ContextView,
+  options: PromptOptions,
+): Promise<LanguageModelV4Prompt> {
   const { content, dropBound = false } = options;
   const { model, accepts = [] } = options.opened;
   const writtenFor = [model.provider, dropBound, ...accepts].join();
   const known = fronts.get(lineage);
-  const begun = known?.writtenFor === writtenFor ? known : { shelf: new Map<string, never>(), turns: [], length: 0 };
-  const added = messages.slice(begun.length);
-  const shelf = await loadMedia(added, { content, accepts, shelf: begun.shelf });
+  const front: Front =
+    known?.writtenFor === writtenFor ? known : { writtenFor, shelf: new Map(), turns: [], length: 0 };
+  const added = messages.slice(front.length);
+  const shelf = await loadMedia(added, { content, accepts, shelf: front.shelf });
   // The newest reply may still get results, and with them another place for what was said behind it.
   const newest = Math.max(0, added.findLastIndex(({ role }) => role === 'assistant'));
-  const turns = [...begun.turns];
+  const turns = [...front.turns];
   addTurns(turns, added.slice(0, newest), { ...options, shelf });
-  fronts.set(lineage, { writtenFor, shelf, turns, length: begun.length + newest });
-  const prompt = [...turns];
+  fronts.set(lineage, { writtenFor, shelf, turns, length: front.length + newest });
+  const prompt = [...begun, ...turns];
   addTurns(prompt, added.slice(newest), { ...options, shelf });
   return prompt;
 }

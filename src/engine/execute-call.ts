@@ -1,10 +1,9 @@
 // One handler under its timeout and the turn's signal. Never rejects: whatever it does is an outcome.
 
-import { aborted } from './aborted.ts';
 import { describeFailure } from './describe-failure.ts';
 import { head, toWellFormed } from '../core/text.ts';
 import { executionKeyOf, type ToolOutcome } from '../core/run-event.ts';
-import { sleep, type Clock } from '../core/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import { toJsonValue } from '../core/json.ts';
 import { TransientToolError } from '../core/errors.ts';
 import type { RunnableCall } from './prepare-batch.ts';
@@ -47,7 +46,7 @@ export async function executeCall(state: RunState, execution: CallExecution): Pr
     handler.abort(new Error('The tool took too long.'));
   };
   const cancelTimer = limitMs === null ? () => {} : clock.timer(limitMs, onTimeout);
-  const settledEarly = new AbortController();
+  using late = abandoned(handler.signal, execution);
   const context = {
     runId: state.runId,
     sessionId: state.sessionId,
@@ -60,8 +59,7 @@ export async function executeCall(state: RunState, execution: CallExecution): Pr
   try {
     // A handler may throw before it returns its promise; both are its failure.
     const returned = Promise.resolve().then(() => tool.run(input, context));
-    const waited = abandoned(handler.signal, settledEarly.signal, execution);
-    const { output, transient } = await Promise.race([settled(returned), waited]);
+    const { output, transient } = await Promise.race([settled(returned), late.waited]);
     const outcome = timedOut ? 'timeout' : signal.aborted ? 'cancelled' : output.isError ? 'error' : 'ok';
     const explained = timedOut
       ? withNote(output, 'The tool was stopped at its time limit; it may have partly run.')
@@ -75,7 +73,6 @@ export async function executeCall(state: RunState, execution: CallExecution): Pr
       durationMs: clock.now() - startedAtMs,
     };
   } finally {
-    settledEarly.abort('settled'); // Without a reason an error would be made, stack and all.
     cancelTimer();
     signal.removeEventListener('abort', stop);
   }
@@ -127,16 +124,31 @@ function isTransient(error: unknown): boolean {
   return describeFailure(error, { model: { provider: '', model: '' }, nowMs: 0 }).class === 'transient';
 }
 
-/** The handler was told to stop and did not within its time. Resolves unheard, at once, when it has settled. */
-async function abandoned(
+/** A run that a call has started abandons what it waits for in the same time; then it ends, and says so. */
+const endOfChildSeconds = 2;
+
+/** Settles where the handler was told to stop and did not within its time. Let go, it leaves nothing behind (E-847). */
+function abandoned(
   told: AbortSignal,
-  settledEarly: AbortSignal,
-  { clock, policy }: CallExecution,
-): Promise<Settled> {
-  await aborted(told, settledEarly);
-  await sleep(clock, policy.abandonAfterSeconds * 1000, settledEarly);
+  { clock, policy, prepared: { tool } }: CallExecution,
+): Disposable & { readonly waited: Promise<Settled> } {
+  const { promise: waited, resolve } = Promise.withResolvers<Settled>();
   const unstopped = 'A tool did not stop when asked and was abandoned; it may still be running.';
-  return { output: { content: unstopped, isError: true, unstopped: [unstopped] }, transient: false };
+  const output = { content: unstopped, isError: true, unstopped: [unstopped] };
+  const seconds = policy.abandonAfterSeconds + (tool.childRunId === undefined ? 0 : endOfChildSeconds);
+  let cancelTimer = () => {};
+  const onTold = () => {
+    cancelTimer = clock.timer(seconds * 1000, () => resolve({ output, transient: false }));
+  };
+  told.addEventListener('abort', onTold);
+  if (told.aborted) onTold();
+  return {
+    waited,
+    [Symbol.dispose]() {
+      told.removeEventListener('abort', onTold);
+      cancelTimer();
+    },
+  };
 }
 
 function withNote(output: ToolOutput, note: string): ToolOutput {

@@ -13,28 +13,27 @@ import type { TurnContext } from './turn-context.ts';
 
 type Effects = AsyncGenerator<readonly EventDraft[]>;
 
-export async function* perform(command: Command, context: TurnContext): Effects {
+export function perform(command: Command, context: TurnContext): Effects | readonly (readonly EventDraft[])[] {
   const state = context.current();
   const nowMs = context.parts.clock.now();
   switch (command.do) {
     case 'open-step':
-      return yield* openStep(command, context);
+      return openStep(command, context);
     case 'call-model':
-      return yield* performModelCall(command, context);
+      return performModelCall(command, context);
     case 'refuse-calls':
-      return yield refuseCalls(command, state);
+      return [refuseCalls(command, state)];
     case 'run-tools':
-      return yield* performTools(context);
+      return performTools(context);
     case 'collect-tools':
-      if (state.open !== null)
-        yield [...todosChanged(state, context.options.todos ?? null), finishStep(state, state.open, nowMs)];
-      return;
+      if (state.open === null) return [];
+      return [[...todosChanged(state, context.options.todos ?? null), finishStep(state, state.open, nowMs)]];
     case 'park':
-      return yield parkRun(state, command.park, nowMs);
+      return [parkRun(state, command.park, nowMs)];
     case 'finish':
-      return yield closeRun(state, command.ending, nowMs);
+      return [closeRun(state, command.ending, nowMs)];
     case 'none':
-      return;
+      return [];
   }
 }
 

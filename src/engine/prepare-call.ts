@@ -1,7 +1,7 @@
 // From what the model wrote to a call that may run, or a refusal that the model can read. Without effects, so it may be
 // done again on resume (E-515).
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson, isJsonObject, toJsonValue, type JsonObject } from '../core/json.ts';
 import { head } from '../core/text.ts';
 import type { Tool } from './tool.ts';
@@ -53,7 +53,7 @@ export function createToolbox(tools: readonly Tool[], changes: readonly ChangeCa
 }
 
 function digestOf(name: string, input: JsonObject): string {
-  return createHash('sha256').update(canonicalJson({ name, input })).digest('hex');
+  return hash('sha256', canonicalJson({ name, input }));
 }
 
 const validators = new WeakMap<JsonObject, ValidateFunction | null>();

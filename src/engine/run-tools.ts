@@ -98,8 +98,12 @@ function attemptsOf({ entry: { progress } }: RunItem): number {
 async function* runCalls(waiting: Runnable[], run: ToolRun): AsyncGenerator<Drafts> {
   const width = waiting.every(({ prepared: { tool } }) => tool.concurrent !== false) ? run.policy.maxConcurrent : 1;
   const running = new Map<string, { readonly item: Runnable; readonly ended: Promise<void> }>();
-  const left = new AbortController();
-  const signal = AbortSignal.any([run.signal, left.signal]);
+  const batch = new AbortController();
+  const { signal } = batch;
+  // Not `AbortSignal.any`: the run's signal would remember each batch for as long as it lives (E-847).
+  const stop = () => batch.abort(run.signal.reason);
+  run.signal.addEventListener('abort', stop);
+  if (run.signal.aborted) stop();
   const news = createToolNews(run);
   const begin = (item: Runnable, ended: Promise<void>) => running.set(item.prepared.call.id, { item, ended });
   try {
@@ -124,8 +128,9 @@ async function* runCalls(waiting: Runnable[], run: ToolRun): AsyncGenerator<Draf
   } finally {
     news.close();
     // The loop was left while tools ran: nobody may go on working in a session that someone else gets next (T4).
-    if (running.size > 0) left.abort(new StopTurn('shutdown'));
+    if (running.size > 0) batch.abort(new StopTurn('shutdown'));
     await Promise.all(Array.from(running.values(), ({ ended }) => ended));
+    run.signal.removeEventListener('abort', stop);
   }
 }
 

@@ -25,7 +25,7 @@ export interface DirectRun {
   readonly log: MemoryLog;
   readonly observers: Observers;
   readonly family: Family;
-  /** The fold of its committed events. */
+  /** The fold of its log. */
   state: RunState;
   stop: AbortController;
 }

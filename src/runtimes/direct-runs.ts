@@ -8,7 +8,7 @@
 import { closeRun, decidedBy } from '../core/closing.ts';
 import { contextView } from '../engine/context-view.ts';
 import { createDelegateTools, type ChildRun } from './sub-agents.ts';
-import { evolve, isOpen } from '../core/run-state.ts';
+import { evolve, isOpen, type RunState } from '../core/run-state.ts';
 import {
   isLive,
   type EventDraft,
@@ -89,7 +89,7 @@ export class DirectRuns {
     { by, ...said }: Parameters<typeof decidedBy>[2] & { readonly by: string },
   ): void {
     const entry = run.state.pending.find((each) => each.executionKey === executionKey && isOpen(each));
-    if (entry !== undefined) this.#take(run, [decidedBy(by, entry, said)]);
+    if (entry !== undefined) this.#add(run, [decidedBy(by, entry, said)]);
   }
 
   /** Resolves when the run is over; a parked one is closed. */
@@ -120,25 +120,31 @@ export class DirectRuns {
       model,
       limits,
     } as const;
-    this.#take(run, [{ type: 'run-started', step: 0, attempt: 0, data }]);
+    this.#add(run, [{ type: 'run-started', step: 0, attempt: 0, data }]);
   }
 
   #startLeg(run: DirectRun, cause: 'resume' | 'decision'): void {
     const { requested: model, limits, step, leg } = run.state;
     const data = { leg: leg + 1, cause, agent: run.agent.ref, model, limits };
-    this.#take(run, [{ type: 'run-started', step, attempt: 0, data }]);
+    this.#add(run, [{ type: 'run-started', step, attempt: 0, data }]);
   }
 
-  /** Into the log, the observers and the fold, in this order. Gives the committed events; undefined where there are none. */
+  /** Into the log and to the observers. Gives the committed events; undefined where there are none. */
   #take(run: DirectRun, drafts: readonly EventDraft[]): readonly RunEvent[] | undefined {
     const events = run.log.append(drafts, run.agent.engine.clock.now());
     run.observers.see(events);
-    if (drafts.every(({ type }) => isLive(type))) return undefined;
-    const facts = events.filter(({ type }) => !isLive(type));
-    for (const event of facts) run.state = evolve(run.state, event);
-    // Before any reader learns that the run is over: the next one may be started on the word of it.
-    if (run.state.result !== null) this.#leave(run);
-    return facts;
+    return drafts.every(({ type }) => isLive(type)) ? undefined : events.filter(({ type }) => !isLive(type));
+  }
+
+  /** What its loop does not say. */
+  #add(run: DirectRun, drafts: readonly EventDraft[]): void {
+    this.#see(run, (this.#take(run, drafts) ?? []).reduce(evolve, run.state));
+  }
+
+  /** At once with the append, before any reader learns that the run is over: the next one may be started on the word of it. */
+  #see(run: DirectRun, state: RunState): void {
+    run.state = state;
+    if (state.result !== null) this.#leave(run);
   }
 
   /** The run is at work from here until it is over or parked. Resolves, or rejects, with its beginning. */
@@ -180,6 +186,7 @@ export class DirectRuns {
         recovering: false,
         people,
         onRepetition: () => run.observers.fire('repetition'),
+        onState: (next) => this.#see(run, next),
       },
     );
     for (let next = await loop.next(); next.done !== true;) next = await loop.next(this.#take(run, next.value));
@@ -211,7 +218,7 @@ export class DirectRuns {
 
   #closeParked(run: DirectRun): void {
     this.#startLeg(run, 'resume');
-    this.#take(run, closeRun(run.state, { status: 'cancelled' }, run.agent.engine.clock.now()));
+    this.#add(run, closeRun(run.state, { status: 'cancelled' }, run.agent.engine.clock.now()));
   }
 
   /** The session is free, and has the conversation that the run leaves (I2). One that was refused leaves nothing. */

@@ -5,11 +5,10 @@ import { collect, endless } from '../../test/support/agents.ts';
 import { counted, eventually, held, heldModel, openRuntime, standing, theOpen } from '../../test/support/runtimes.ts';
 import { createScriptedModel } from '../testing/scripted-model.ts';
 import { runIds } from '../core/ids.ts';
-import { simpleCall, simpleText, type ScriptedReply } from '../testing/model-servers/reply-script.ts';
+import { simpleCall, simpleText, type ReplyScript } from '../testing/model-servers/reply-script.ts';
 import type { AgentParts, SubAgentParts } from '../agent.ts';
 import type { AgentConfig } from './agent-config.ts';
 import type { Model, ModelRequest } from '../engine/model.ts';
-import type { ReplyScript } from '../testing/model-servers/reply-script.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import type { Runtime } from './runtime.ts';
 import type { RuntimeRig } from '../../test/support/runtimes.ts';
@@ -37,7 +36,7 @@ function helper({ replies = [], config, provider = createScriptedModel(replies),
   };
 }
 
-function open(replies: readonly ScriptedReply[], own: Helper, config: AgentConfig = {}): RuntimeRig {
+function open(replies: ReplyScript<ModelRequest>, own: Helper, config: AgentConfig = {}): RuntimeRig {
   const rig = openRuntime(replies, { config, parts: { subagents: [helper(own)] } });
   opened.push(rig);
   return rig;
@@ -63,8 +62,8 @@ async function asking(own: Helper = {}) {
   const tool = counted('write', { permission: 'ask' });
   const replies = [simpleCall('w', 'write', { n: 1 }), { ...simpleText('Helped.'), ...usage(5, 3) }];
   const model = createScriptedModel(own.replies ?? replies);
-  const asks = [delegate('d'), done, delegate('e'), done, delegate('f'), done];
-  const rig = open(asks, { tools: [tool], ...own, provider: model });
+  const parent = ({ prompt }: ModelRequest) => (prompt.at(-1)?.role === 'tool' ? done : delegate());
+  const rig = open(parent, { tools: [tool], ...own, provider: model });
   const { runId } = await rig.runtime.submit('Go.', { sessionId: 'chat' });
   await standing(rig.runtime, runId, 'awaiting-input');
   const asked = await theOpen(rig.runtime);
@@ -244,17 +243,11 @@ describe('E-612: what a sub-agent asks', () => {
   });
 
   test('and is remembered of it, holds for its later calls in the run, the session or anywhere', async () => {
-    const call = (id: string) => simpleCall(id, 'write', {});
+    const replies = ({ prompt }: ModelRequest) => {
+      const answers = prompt.filter(({ role }) => role === 'tool').length;
+      return answers < 2 ? simpleCall(`${answers}`, 'write', {}) : simpleText('Helped.');
+    };
     for (const scope of ['run', 'session', 'agent'] as const) {
-      const replies = [
-        call('1'),
-        call('2'),
-        simpleText('Helped.'),
-        call('3'),
-        simpleText('Helped.'),
-        call('4'),
-        simpleText('Helped.'),
-      ];
       const { rig, runId, asked, tool } = await asking({ replies });
       await rig.runtime.approvals.decide(asked.approvalId, { decision: 'approve', remember: { scope, match: 'tool' } });
       await standing(rig.runtime, runId, 'completed');

@@ -21,13 +21,13 @@ const said = (log: readonly RunEvent[]) =>
 
 describe('E-660: a steering message', () => {
   test('E-662: while the model answers does not interrupt it, and is read in the next step', async () => {
-    const held = heldModel(createScriptedModel([done, simpleText('Louder, then.')]));
-    await using rig = openRuntime([], { parts: { provider: held.model } });
+    const model = heldModel(createScriptedModel([done, simpleText('Louder, then.')]));
+    await using rig = openRuntime([], { parts: { provider: model.model } });
     const { runId, result } = await rig.runtime.submit('Go.');
-    await held.begun;
+    await model.begun;
     const sent = await rig.runtime.send({ runId }, { content: 'Louder!', messageId: 'm' }, steer);
     expect(sent).toEqual({ messageId: 'm' });
-    held.open();
+    model.open();
     expect(await result()).toMatchObject({ output: 'Louder, then.', undelivered: [] });
     const log = await logOf(rig.runtime, runId);
     expect([steps(log), said(log), checkLog(log)]).toEqual([2, ['m'], []]);

@@ -13,9 +13,10 @@ export function watchRuns(
 ): ReadonlyMap<RunId, Observers> {
   const watching = new Map<RunId, Observers>();
   log.onPublish((runId, events) => {
-    const [first] = events;
-    if (first?.type === 'run-started' && !watching.has(runId)) {
-      const observers = observe(first);
+    // What a person has said may have come in before it.
+    const start = events.find((event) => event.type === 'run-started');
+    if (start !== undefined && !watching.has(runId)) {
+      const observers = observe(start);
       if (observers !== null) watching.set(runId, observers);
     }
     const observers = watching.get(runId);

@@ -274,7 +274,7 @@ test('G2, G6: a fact published over what another process wrote leaves no hole fo
   await Promise.all([brisk.done, stalled.done]);
 });
 
-test('G4: a follower in another process sees a fact within a second', async () => {
+test('G4, E-144: a follower in another process sees a fact within a second', async () => {
   const { log, store, open, clock } = rig();
   const run = await open('a');
   const elsewhere = createRunLog({ store, clock, logger: silentLogger });

@@ -116,7 +116,7 @@ test('G2: followers with any cursor, joining at any time, see every seq after it
   }
 });
 
-test('B043: a follower that stalls delays nobody and later gets the rest from the store', async () => {
+test('B043, E-144: a follower that stalls delays nobody and later gets the rest from the store', async () => {
   const { log, clock, open } = rig();
   const run = await open('a');
   const gate = Promise.withResolvers<void>();
@@ -132,7 +132,7 @@ test('B043: a follower that stalls delays nobody and later gets the rest from th
   expect(seqs(stalled.seen)).toEqual(upTo(1_002));
 });
 
-test('C1: after a pause a write goes at once; then everything of a window, of all runs, is one transaction', async () => {
+test('C1, E-142: after a pause a write goes at once; then everything of a window, of all runs, is one transaction', async () => {
   const batches: number[] = [];
   const faults = (real: Store): Partial<Store> => ({
     append: async (batch, options) => {

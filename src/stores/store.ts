@@ -296,7 +296,7 @@ export interface Store extends AsyncDisposable {
   takeOver(
     runId: RunId,
     owner: string,
-    from?: { readonly phase?: RunPhase; readonly owner?: string | null },
+    from?: Partial<Pick<RunRecord, 'phase' | 'owner' | 'control'>>,
   ): Promise<RunRecord | null>;
   /** The owner lets go of a run that it leaves unended, for whoever comes next. Does nothing for another's run. */
   release(runId: RunId, owner: string): Promise<void>;

@@ -112,18 +112,18 @@ interface Claim {
 
 async function claimRun(
   services: Services,
-  { runId, owner, phase }: SeenRun,
+  { runId, ...seen }: SeenRun,
   agent: 'here' | 'missing',
 ): Promise<Claim | null> {
   const { store, clock, logger, ownership } = services;
   await ownership.present();
-  const run = await store.takeOver(runId, services.owner, { owner, phase });
+  const run = await store.takeOver(runId, services.owner, seen);
   if (run === null) return null;
   const nowMs = clock.now();
   // An owner that was shut down in order has let go of its runs, and so has one that parked: no sign of a run that brings
   // servers down.
   const since = { nowMs, sinceMs: nowMs - takeoverWindowMs };
-  const takeovers = owner === null ? 0 : await store.countTakeover(runId, since);
+  const takeovers = seen.owner === null ? 0 : await store.countTakeover(runId, since);
   logger.info('A run is taken over.', { runId, takeovers });
   return { run, ending: endingAtOnce(run, { takeovers, agent }) };
 }

@@ -11,5 +11,5 @@ export async function resumeRun(services: Services, principal: string, responseI
   if (phase === 'active' || (phase === 'waiting' && control !== 'pause')) return false;
   // The leg that parked is stored and may still be leaving.
   await services.runs.ended(runId);
-  return takeOver(services, { runId, owner: null, phase });
+  return takeOver(services, { runId, owner: null, phase, control });
 }

@@ -18,10 +18,10 @@ async function wake(services: Services, runId: RunId): Promise<void> {
   const { store, runs } = services;
   const run = await store.run(runId);
   if (run === null || run.phase !== 'waiting' || run.control === 'pause') return;
-  const { principal, phase } = run;
+  const { principal, phase, control } = run;
   const open = await store.approvals({ principal, runId, status: 'open', limit: 1 });
   if (open.length > 0) return;
   // The leg that parked is stored and may still be leaving.
   await runs.ended(runId);
-  await takeOver(services, { runId, owner: null, phase });
+  await takeOver(services, { runId, owner: null, phase, control });
 }

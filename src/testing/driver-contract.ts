@@ -6,7 +6,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { checkLog } from './check-log.ts';
-import { createAgent, type AgentParts } from '../agent.ts';
+import { createAgent, type AgentParts, type SubAgentParts } from '../agent.ts';
 import { createScriptedModel } from './scripted-model.ts';
 import { defineTool } from '../engine/define-tool.ts';
 import { evolve, initialRunState } from '../core/run-state.ts';
@@ -37,7 +37,7 @@ export interface AgentOfScript {
 
 /** @param open  A runtime of the driver with these agents, and nothing in its store. */
 export function describeDriver(name: string, open: (agents: readonly AgentOfScript[]) => Promise<Runtime>): void {
-  describe(`E-950: ${name} drives like the in-process driver`, () => {
+  describe(`E-006, E-950: ${name} drives like the in-process driver`, () => {
     test.each(driverScripts)('$name', async (script) => {
       const measure = await playDirect(script);
       const played = await playDurable(script, open);
@@ -205,6 +205,16 @@ const endless = (): Tool =>
       new Promise((resolve) => signal.addEventListener('abort', () => resolve({ content: 'stopped', isError: true }))),
   });
 
+/** Calls the tool that it is asked to, which waits for a person, and says what came of it. */
+function helper(): SubAgentParts {
+  const provider = createScriptedModel(({ prompt }) => {
+    const asked = JSON.stringify(prompt).includes('gated') ? 'gated' : 'refused';
+    return prompt.at(-1)?.role === 'tool' ? simpleText('I ', 'tried.') : { pieces: [call('c', asked)] };
+  });
+  const tools = [tool('gated', { permission: 'ask' }), tool('refused', { permission: 'ask' })];
+  return { name: 'helper', description: 'Helps.', parts: { provider, tools } };
+}
+
 export const driverScripts: readonly DriverScript[] = [
   { name: 'an answer', replies: [simpleText('Hello there.')] },
   {
@@ -309,6 +319,15 @@ export const driverScripts: readonly DriverScript[] = [
     name: 'a denied tool is answered',
     replies: [{ pieces: [call('a', 'never')] }, simpleText('Fine.')],
     tools: () => [tool('never', { permission: 'deny' })],
+  },
+  {
+    name: 'a sub-agent that asks, and one that is refused',
+    replies: [
+      { pieces: [call('a', 'delegate_helper', { task: 'gated' }), call('b', 'delegate_helper', { task: 'refused' })] },
+      simpleText('So be it.'),
+    ],
+    parts: { subagents: [helper()] },
+    approve: { gated: true },
   },
   {
     name: 'a cancel while a tool works',

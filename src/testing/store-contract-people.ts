@@ -118,6 +118,11 @@ function describeApprovals(fresh: Fresh): void {
     expect(await calls(8_000)).toEqual([]);
     expect(await calls(8_001)).toEqual(['8000']);
     expect(await calls(99_000)).toEqual(['8000', '9000']);
+    // What a sub-agent asks is decided where it is asked again (E-612).
+    const child = admissionOf('child', { parentRunId: a.runId });
+    await store.admit(child);
+    await ask(store, child, pendingOf('own', child.runId, { expiresAtMs: 1 }));
+    expect(await calls(8_001)).toEqual(['8000']);
   });
 
   test('E-613: a decision is kept with who made it and when; the owner that writes one decides as well', async () => {
@@ -219,6 +224,43 @@ function describeParks(fresh: Fresh): void {
     expect(await store.requestPause(a.runId)).toMatchObject({ status: 'completed' });
   });
 
+  test('E-812: of a pause and a take-over that race neither is lost: who has not seen the flag does not take the run', async () => {
+    const { store, reopen } = await fresh();
+    const { run } = await parked(store, 'a');
+    await (await reopen()).requestPause(run.runId);
+    expect(await store.takeOver(run.runId, 'here', { phase: 'waiting', control: 'none' })).toBeNull();
+    expect(await store.takeOver(run.runId, 'here', { phase: 'waiting', control: 'pause' })).toMatchObject({
+      control: 'none',
+      phase: 'active',
+    });
+  });
+
+  test('E-817: a cancel, and the end of a run, stop all that works for it, and nobody begins to any more', async () => {
+    const { store } = await fresh();
+    const tree = async (name: string) => {
+      const top = await admitted(store, name);
+      const child = admissionOf(`${name} child`, { parentRunId: top.runId });
+      await store.admit(child);
+      const deep = admissionOf(`${name} deep`, { parentRunId: child.runId });
+      await store.admit(deep);
+      return { top, child, deep };
+    };
+    const controls = async (...runs: readonly Admission[]) =>
+      Promise.all(runs.map(async ({ runId }) => (await store.run(runId))?.control));
+    const [cancelled, ended, other] = [await tree('a'), await tree('b'), await tree('c')];
+    await store.requestCancel(cancelled.top.runId);
+    expect(await controls(cancelled.top, cancelled.child, cancelled.deep)).toEqual(['cancel', 'cancel', 'cancel']);
+    await finish(store, ended.top, 1);
+    expect(await controls(ended.child, ended.deep)).toEqual(['cancel', 'none']);
+    await finish(store, ended.child, 1, { status: 'cancelled' });
+    expect(await controls(ended.deep, other.top, other.child, other.deep)).toEqual(['cancel', 'none', 'none', 'none']);
+    for (const { runId: parentRunId } of [cancelled.deep, ended.top, admissionOf('nobody')])
+      expect(await store.admit(admissionOf('late', { parentRunId }))).toEqual({ outcome: 'parent-over' });
+    expect(await store.admit(admissionOf('late', { parentRunId: other.deep.runId }))).toMatchObject({
+      outcome: 'admitted',
+    });
+  });
+
   test('E-114: a sub-agent that stops or waits in the log of its parent parks nobody', async () => {
     const { store } = await fresh();
     const a = await admitted(store, 'a');
@@ -244,7 +286,7 @@ function describeParks(fresh: Fresh): void {
 }
 
 function describeFacts(fresh: Fresh): void {
-  test('E-601: decision, approval and rule are one; a second decision changes nothing and is told of the first', async () => {
+  test('E-140, E-601: decision, approval and rule are one; a second decision changes nothing and is told of the first', async () => {
     const { store, reopen } = await fresh();
     const { run, pending } = await parked(store, 'a');
     const rule = ruleOf('one');

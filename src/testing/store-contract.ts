@@ -106,7 +106,7 @@ function describeLog(fresh: Fresh): void {
     expect([await lastSeq(store, a), await lastSeq(store, b), await lastSeq(store, c)]).toEqual([3, 1, 1]);
   });
 
-  test('L4: the append of the result ends the run, stores the response and frees the session', async () => {
+  test('L4, E-140: the append of the result ends the run, stores the response and frees the session', async () => {
     const { store, reopen } = await fresh();
     const a = await admitted(store, 'a');
     expect(await store.session(a.sessionId)).toMatchObject({ runningRunId: a.runId });
@@ -136,7 +136,7 @@ function describeLog(fresh: Fresh): void {
 }
 
 function describeAdmission(fresh: Fresh): void {
-  test('E-050: one transaction makes session, run, first event and key', async () => {
+  test('E-050, E-140: one transaction makes session, run, first event and key', async () => {
     const { store, reopen } = await fresh();
     const admission = admissionOf('a', { idempotency: { key: 'k', bodyHash: 'h' }, store: false });
     const result = await store.admit(admission);
@@ -149,6 +149,22 @@ function describeAdmission(fresh: Fresh): void {
     const { runId, harnessId } = admission;
     const unfinished = { runId, harnessId, owner: 'here', control: 'none', phase: 'active', createdAtMs: 1_000 };
     expect(await other.unfinishedRuns()).toEqual([{ ...unfinished, openApprovals: 0 }]);
+  });
+
+  test('B106: of 50 who make one session exactly one does; the others find it, busy or gone on', async () => {
+    const { store, reopen } = await fresh();
+    const other = await reopen();
+    const sessionId = sessionIds.make('one');
+    const admissions = Array.from({ length: 50 }, (_, index) => admissionOf(`${index}`, { sessionId }));
+    const results = await Promise.all(
+      admissions.map((admission, index) => (index % 2 === 0 ? store : other).admit(admission)),
+    );
+    const [first] = admissions.filter((_, index) => results[index]?.outcome === 'admitted');
+    if (first === undefined) throw new Error('Nobody was admitted.');
+    const busy = { outcome: 'busy', runningRunId: first.runId };
+    expect(results.filter(({ outcome }) => outcome !== 'admitted')).toEqual(Array.from({ length: 49 }, () => busy));
+    await finish(store, first, 1);
+    expect(await other.admit(admissionOf('late', { sessionId }))).toEqual({ outcome: 'not-tip', tip: first.runId });
   });
 
   test('B106: of 50 simultaneous continuations of one response exactly one is admitted', async () => {

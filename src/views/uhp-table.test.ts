@@ -324,7 +324,7 @@ describe('UD-81: from log to stream', () => {
   });
 });
 
-describe('UT-16: attempts that were given up', () => {
+describe('E-115, UT-16: attempts that were given up', () => {
   const first = [thinking('h', 'm'), text('a', 'b'), call('c')];
   const retries: Record<string, BlockScript[]> = {
     fewer: [text('z')],

@@ -72,24 +72,28 @@ function callsOf(protocol: ModelServerProtocol, turn: JsonObject): Trace {
   switch (protocol) {
     case 'anthropic':
       return objects(turn['content']).flatMap((block): Trace => {
-        if (block['type'] === 'tool_use') return [['call', String(block['id'])]];
-        return block['type'] === 'tool_result' ? [['output', String(block['tool_use_id'])]] : [];
+        if (block['type'] === 'tool_use') return [['call', textOf(block['id'])]];
+        return block['type'] === 'tool_result' ? [['output', textOf(block['tool_use_id'])]] : [];
       });
     case 'openai-responses':
-      if (turn['type'] === 'function_call') return [['call', String(turn['call_id'])]];
-      return turn['type'] === 'function_call_output' ? [['output', String(turn['call_id'])]] : [];
+      if (turn['type'] === 'function_call') return [['call', textOf(turn['call_id'])]];
+      return turn['type'] === 'function_call_output' ? [['output', textOf(turn['call_id'])]] : [];
     case 'openai-chat':
-      if (turn['role'] === 'tool') return [['output', String(turn['tool_call_id'])]];
-      return objects(turn['tool_calls']).map(({ id }) => ['call', String(id)]);
+      if (turn['role'] === 'tool') return [['output', textOf(turn['tool_call_id'])]];
+      return objects(turn['tool_calls']).map(({ id }) => ['call', textOf(id)]);
     case 'google':
       // Google's calls have names only: what counts is that there are as many outputs of each.
       return objects(turn['parts']).flatMap((part): Trace => {
         const [call] = objects([part['functionCall'] ?? null]);
         const [output] = objects([part['functionResponse'] ?? null]);
-        if (call !== undefined) return [['call', String(call['id'] ?? call['name'])]];
-        return output === undefined ? [] : [['output', String(output['id'] ?? output['name'])]];
+        if (call !== undefined) return [['call', textOf(call['id'] ?? call['name'])]];
+        return output === undefined ? [] : [['output', textOf(output['id'] ?? output['name'])]];
       });
   }
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function objects(value: JsonValue | undefined): readonly JsonObject[] {

@@ -73,7 +73,7 @@ const joined = (answer: Answer, type: 'text-delta' | 'reasoning-delta') =>
 const finishOf = (answer: Answer) => partsOf(answer, 'finish')[0]?.finishReason;
 const callsOf = (answer: Answer) => partsOf(answer, 'tool-call').map(({ toolCallId, input }) => [toolCallId, input]);
 
-describe.each(wires)('%s', (...wire) => {
+describe.each(wires)('E-300: %s', (...wire) => {
   const [provider] = wire;
   const once = (reply: ScriptedReply) => withModel(wire, [reply], (ask) => ask());
 

@@ -100,7 +100,7 @@ await append(2, 5, [result('failed')], { status: 'failed', response: null, atMs:
 say('ended');
 `;
 
-test('L6, B083, E-601: killed anywhere, approvals, rules, parks and queue are what the log says, and nothing acknowledged is lost', async () => {
+test('L6, B083, E-140, E-601: killed anywhere, approvals, rules, parks and queue are what the log says, and nothing acknowledged is lost', async () => {
   expect(await crashEverywhere<string>(dialogue, checkDialogue)).toBeGreaterThan(25);
 }, 180_000);
 

@@ -62,15 +62,17 @@ const cancelTree = `
 
 const setOwner = `
   UPDATE runs SET owner = ?, phase = 'active', control = iif(control = 'pause', 'none', control)
-  WHERE run_id = ? AND status = 'running' AND phase = coalesce(?, phase) AND (? OR owner IS ?) RETURNING run_no`;
+  WHERE run_id = ? AND status = 'running' AND phase = coalesce(?, phase) AND control = coalesce(?, control)
+    AND (? OR owner IS ?)
+  RETURNING run_no`;
 
 function takeOver(
   db: Database,
   o: { readonly id: RunId; readonly owner: string; readonly from: Parameters<Store['takeOver']>[2] },
 ): boolean {
-  const { phase = null, owner: before } = o.from ?? {};
+  const { phase = null, control = null, owner: before } = o.from ?? {};
   return db.transaction('durable', (tx) => {
-    const [row] = tx.returning(setOwner, o.owner, o.id, phase, before === undefined ? 1 : 0, before ?? null);
+    const [row] = tx.returning(setOwner, o.owner, o.id, phase, control, before === undefined ? 1 : 0, before ?? null);
     if (row === undefined) return false;
     const runNo = integer(row, 'run_no');
     tx.run('UPDATE heads SET generation = generation + 1, open = 1 WHERE run_no = ?', runNo);
