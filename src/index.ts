@@ -1,5 +1,9 @@
+// A program's compiler need not be told of Node's types: `preserve` keeps this line in the declarations.
+/// <reference types="node" preserve="true" />
+
 export { createAgent, type AgentParts, type SubAgentParts } from './agent.ts';
-export { createServer, type Server } from './compose.ts';
+export { createServer } from './create-server.ts';
+export type { Parts as ServerParts, Server } from './compose.ts';
 export { loadConfig, type Config, type ConfigSources } from './config.ts';
 export {
   ApprovalClosedError,
@@ -31,12 +35,16 @@ export type { Runtime, Decision, PendingFilter } from './runtimes/runtime.ts';
 export type { DurableRunOptions } from './runtimes/durable-admission.ts';
 export type { EventsOptions } from './runtimes/durable-events.ts';
 export type { RunHandle } from './runtimes/durable-runs.ts';
+export type { Clock } from './core/clock.ts';
+export type { Logger } from './core/logger.ts';
 export type { Usage } from './core/usage.ts';
 export { defineTool, type InputSchema } from './engine/define-tool.ts';
 export type { Hooks, HookName, HookPayload } from './engine/hooks.ts';
 export type { McpServer } from './engine/mcp/mcp-server.ts';
 export type { Middleware } from './engine/middleware.ts';
+export type { Model } from './engine/model.ts';
 export type { Tool, ToolContext, ToolOutput } from './engine/tool.ts';
+export type { Store } from './stores/store.ts';
 export type { AgentConfig } from './runtimes/agent-config.ts';
 export type { Agent, ResumeOptions, RunOptions } from './runtimes/direct-agent.ts';
 export type { InputMessage, InputPart, RunInput } from './runtimes/run-input.ts';

@@ -1,11 +1,12 @@
 // One folder, one harness, no server: what `reins run` works with. Its runs live in a log in memory, and everything is read
 // from that log, as everywhere (E-007).
 
-import { acceptTask, type TaskBody } from './tasks/accept-task.ts';
+import { acceptTask } from './tasks/accept-task.ts';
 import { composeLocal, owner } from './compose.ts';
 import { createRunStream, type RunStream } from './runtimes/run-stream.ts';
 import { runIds, sessionIds } from './core/ids.ts';
 import { systemClock, systemRandom } from './system.ts';
+import { plainTask, type TaskBody } from './tasks/task-body.ts';
 import { toWellFormed } from './core/text.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './core/logger.ts';
@@ -43,7 +44,7 @@ export async function openLocalAgent(options: LocalAgentOptions): Promise<LocalA
         owns: true,
         clock: systemClock,
         async start() {
-          const body: TaskBody = { ...plainTask, ...input(prompt), harnessId: await local.harness(), model };
+          const body = { ...plainTask, ...input(prompt), harnessId: await local.harness(), model };
           await acceptTask(services, { principal: owner, idempotency: null, body, ids: { runId, sessionId } });
           signal.addEventListener('abort', stop);
           if (signal.aborted) stop();
@@ -70,19 +71,6 @@ async function* toEnd(
     if (batch.at(-1)?.type === 'run-result') return;
   }
 }
-
-const plainTask: Omit<TaskBody, 'messages' | 'inputItems' | 'harnessId' | 'model'> = {
-  instructions: null,
-  previousResponseId: null,
-  store: true,
-  background: false,
-  maxOutputTokens: null,
-  maxStep: null,
-  timeoutSeconds: null,
-  metadata: {},
-  reinsEvents: false,
-  ignoredFields: [],
-};
 
 function input(prompt: string): Pick<TaskBody, 'messages' | 'inputItems'> {
   const text = toWellFormed(prompt);

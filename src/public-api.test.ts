@@ -39,7 +39,6 @@ test('reins/testing exports these names and no others', async () => {
     'createEngineRig',
     'createManualClock',
     'createScriptedModel',
-    'describeStoreContract',
     'simpleCall',
     'simpleText',
     'startModelServer',
@@ -53,6 +52,10 @@ test('what the root entry loads at once is installed with the package, and no op
     (name) => !name.startsWith('node:') && !known.has(packageOf(name)),
   );
   expect(foreign).toEqual([]);
+});
+
+test('a program that only runs agents loads no HTTP stack', () => {
+  expect([...loadedBy('src/index.ts')]).not.toContain('fastify');
 });
 
 /** Names of the packages that a file and all it imports import, types and late imports left out. */

@@ -7,13 +7,13 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { assembleOutput } from './support/event-stream.ts';
-import { call, reply, text } from './support/model.ts';
+import { askedBy, eventually, startAsking } from './support/asking-server.ts';
+import { call, hold, reply, text } from './support/model.ts';
 import { createAgent } from '../src/agent.ts';
 import { createRuntime } from '../src/runtime.ts';
 import { createScriptedModel } from '../src/testing/scripted-model.ts';
 import { defineTool } from '../src/engine/define-tool.ts';
-import { ended, finalOf, whole } from './support/uhp.ts';
-import { eventually, startAsking } from './support/asking-server.ts';
+import { ended, finalOf, key, whole } from './support/uhp.ts';
 import { noSettings } from './support/agents.ts';
 import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
 import { providers, startWith } from './support/provider.ts';
@@ -121,6 +121,49 @@ describe.skipIf(process.platform !== 'linux')('B096: a program that will not go'
     const next = await place.uhp.create({ input: 'on', previous_response_id: task.id });
     expect(next.body.status).toBe('completed');
   });
+});
+
+test('B097: in whatever phase it came, stream, record, session and feed say cancelled, and none of them an error', async () => {
+  const replies = {
+    streaming: [reply(text('first '), hold)],
+    gated: [reply(call('f', 'fetch_url', { url: 'http://127.0.0.1:1/' }))],
+    working: [reply(text('So.'), call('b', 'bash', { command: 'sleep 30' }))],
+    busy: [{ fault: { kind: 'status', status: 429, headers: { 'retry-after': '30' } } }],
+  } as const;
+  await using place = await startAsking({
+    replies,
+    permissions: { mode: 'allow-all', tools: { fetch_url: 'ask' } },
+    settings: { agent: { shell: { kind: 'host' } } },
+  });
+  const { uhp, model } = place;
+  const [harness] = (await uhp.send('GET', '/v1/harnesses')).body['harnesses'] as { id: string }[];
+  const gone = new AbortController();
+  const headers = { authorization: `Bearer ${key}` };
+  const feed = await fetch(`${uhp.url}/v1/harnesses/${harness?.id}/events`, { headers, signal: gone.signal });
+  let heard = '';
+  const hearing = (async () => {
+    for await (const chunk of feed.body?.pipeThrough(new TextDecoderStream()) ?? []) heard += chunk;
+  })().catch(() => {});
+  for (const input of Object.keys(replies)) {
+    const { body: task } = await uhp.create({ input, background: true });
+    const frames = whole(uhp.attach(task.id));
+    await eventually(() => model.asked(input).length > 0 || undefined);
+    if (input === 'gated') await askedBy(uhp, task.id);
+    if (input === 'working') await eventually(async () => (await uhp.get(task.id)).body.output.length > 1 || undefined);
+    const answer = await uhp.cancel(task.id);
+    const cancelled = { status: 'cancelled', error: null, incomplete_details: null };
+    expect((await frames).at(-1)?.event, input).toMatchObject({ type: 'response.failed', response: cancelled });
+    expect((await frames).some(({ event }) => event.type === 'error')).toBe(false);
+    expect([(await uhp.get(task.id)).body, answer.body], input).toMatchObject([cancelled, cancelled]);
+    const session = await uhp.send('POST', `/v1/sessions/${task.metadata.session_id}/cancel`);
+    expect(session.body).toMatchObject({ status: 'cancelled' });
+    const last = await eventually(() =>
+      heard.split('\n\n').find((each) => each.includes(task.id) && each.includes('"response.failed"')),
+    );
+    expect(last).toMatch(/"status":"cancelled".*"error":null|"error":null.*"status":"cancelled"/);
+  }
+  gone.abort();
+  await hearing;
 });
 
 interface Begun extends AsyncDisposable {

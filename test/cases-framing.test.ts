@@ -1,9 +1,10 @@
 // What comes in pieces from a provider, and what does not come at all: real clients, real sockets.
 
 import { connect } from 'node:net';
+import { createRequire } from 'node:module';
 import { createServer, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Agent, fetch } from 'undici';
 import { answerOf, assembleOutput, textOf } from './support/event-stream.ts';
 import { call, reply, say, text } from './support/model.ts';
@@ -20,6 +21,8 @@ import { providers, startWith } from './support/provider.ts';
 import { startModelServer } from '../src/testing/model-servers/model-server.ts';
 import { startServer } from './support/server.ts';
 import { temporaryFolder } from './support/folders.ts';
+import type { ModelRequest } from '../src/engine/model.ts';
+import type { ProviderName } from '../src/engine/models/provider-names.ts';
 import type { RunEvent } from '../src/core/run-event.ts';
 
 /** Answers each request as the test says, when it says so. */
@@ -53,7 +56,7 @@ test.each(providers)(
     const frames = await whole(server.uhp.stream({ input: 'go' }));
     const final = finalOf(frames);
     expect(final.status).toBe('completed');
-    for (const { event } of frames) expect(String(event.delta ?? '').isWellFormed()).toBe(true);
+    for (const { event } of frames) expect((event.delta ?? '').isWellFormed()).toBe(true);
     expect(assembleOutput(frames)).toEqual(final.output);
     expect(final.output[0] && textOf(final.output[0])).toBe('a🚀b🚀 \ufffd end');
     expect(JSON.parse(final.output[1]?.arguments ?? '')).toEqual(written);
@@ -124,12 +127,11 @@ test.each(['OPENROUTER', 'OPENAI_COMPATIBLE'].map(providerOf))(
       [1, 'two', '{"n', true],
       [1, 'two', '":', false],
       [1, 'two', '2', false],
-      [0, 'one', '', false],
     ] as const;
     for (const [index, id, json, first] of parts) {
       await sendOn(0, piece(index, json, first ? { id, type: 'function' } : {}));
-      setTimeout(() => console.log(prefix, id, json, JSON.stringify(shown())), 1000);
-      // The next piece is sent only once this one has been seen.
+      // The next piece is sent only once this one has been seen; OpenRouter's client keeps a call's first one until then.
+      if (prefix === 'OPENROUTER' && first) continue;
       await eventually(() => shown().some((delta) => delta.id === id && delta.partialJson.endsWith(json)) || undefined);
     }
     await sendOn(0, `${piece(0, '}')}${piece(1, '}')}${frame({}, 'tool_calls')}data: [DONE]\n\n`);
@@ -146,51 +148,48 @@ test.each(['OPENROUTER', 'OPENAI_COMPATIBLE'].map(providerOf))(
   },
 );
 
+/** The clock of the HTTP client, as its own tests move it on. */
+const clientClock: { tick(ms: number): void } = createRequire(import.meta.url)('undici/lib/util/timers.js');
+const clientNames: Readonly<Record<string, ProviderName>> = {
+  ANTHROPIC: 'anthropic',
+  OPENAI: 'openai',
+  GOOGLE_GENERATIVE_AI: 'google',
+  OPENROUTER: 'openrouter',
+  OPENAI_COMPATIBLE: 'openai-compatible',
+};
+
 describe('B026: a quiet provider', () => {
-  test.each(providers)("$name is not given up by the HTTP client's own limits", async ({ protocol, prefix, name }) => {
-    const ids = {
-      ANTHROPIC: 'anthropic',
-      OPENAI: 'openai',
-      GOOGLE_GENERATIVE_AI: 'google',
-      OPENROUTER: 'openrouter',
-      OPENAI_COMPATIBLE: 'openai-compatible',
-    } as const;
-    const id = Object.entries(ids).find(([each]) => each === prefix)?.[1];
-    if (id === undefined) throw new Error(`There is no client for ${name}.`);
-    await using answers = await startModelServer(protocol, [say('At last.')]);
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
+  test.each(providers)("$name is not given up by the HTTP client's own limits", async ({ prefix }) => {
+    const name = clientNames[prefix] ?? 'openai';
     for (const headers of ['owed', 'sent']) {
       const server = await startByHand((response) => {
         if (headers === 'sent') response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
       });
-      await using clients = createProviders({ [id]: { apiKey: 'secret', baseURL: server.baseURL } });
-      const model = await clients.open(id, 'm-1');
-      const state = { theirs: 'waits', ours: 'waits' };
-      const prompt = [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }] as const;
-      const read = async () => {
-        const { stream } = await model.doStream({
-          prompt: [...prompt].map((each) => ({ ...each, content: [...each.content] })),
-        });
-        for await (const _part of stream);
-      };
-      read().then(
-        () => (state.ours = 'over'),
-        (cause: unknown) => (state.ours = String(cause)),
-      );
-      // As a client with the usual limits fares, in the same time.
+      await using clients = createProviders({ [name]: { apiKey: 'secret', baseURL: server.baseURL } });
+      const model = await clients.open(name, 'm-1');
+      // A client with the usual limits, in the same time.
       const usual = new Agent();
       onTestFinished(() => usual.destroy());
-      const usualRead = async () => (await fetch(server.baseURL, { dispatcher: usual })).text();
-      usualRead().catch((cause: unknown) => (state.theirs = String(cause)));
-      await vi.waitFor(() => expect(server.responses).toHaveLength(2));
-      for (let second = 0; second < 305; second++) await vi.advanceTimersByTimeAsync(1_000);
-      await vi.waitFor(() => expect(state.theirs).toMatch(/fetch failed|terminated/));
-      expect(state.ours, `headers ${headers}`).toBe('waits');
-      server.responses.forEach((response) => response.destroy());
-      await vi.waitFor(() => expect(state.ours).not.toBe('waits'));
+      const state = { ours: 'waits', theirs: 'waits' };
+      const note = (who: keyof typeof state) => (cause: unknown) => void (state[who] = String(cause));
+      fetch(server.baseURL, { dispatcher: usual })
+        .then((response) => response.text())
+        .catch(note('theirs'));
+      const prompt: ModelRequest['prompt'] = [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }];
+      const asked = model.doStream({ prompt }).then(async ({ stream }) => Array.fromAsync(stream));
+      asked.then(() => note('ours')('over'), note('ours'));
+      await eventually(() => server.responses.length === 2 || undefined);
+      await eventually(() => {
+        clientClock.tick(301_000);
+        return state.theirs !== 'waits' || undefined;
+      });
+      expect([headers, state]).toMatchObject([
+        headers,
+        { ours: 'waits', theirs: expect.stringMatching(/failed|terminated/) },
+      ]);
+      for (const response of server.responses) response.destroy();
+      await eventually(() => state.ours !== 'waits' || undefined);
     }
-    void answers;
   });
 
   test.each(providers)('$name: at our own limit the task fails with a name for it', async (provider) => {

@@ -42,6 +42,13 @@ agent: It asks you to keep the notice.
 answer: It asks you to keep the notice.
 `,
   'server-in-process': /"3"/,
+  'durable-resume': `awaiting-input: write_file
+allowed, in another process: write_file({"path":"note.txt","content":"kept"})
+[run-started]
+[tool-result]
+completed kept
+true
+`,
 };
 
 describe.concurrent('an example shows what it says', () => {
@@ -53,8 +60,7 @@ describe.concurrent('an example shows what it says', () => {
     });
 });
 
-test('every example is played, but for those that other tests play', () => {
-  const elsewhere = ['durable-resume'];
+test('every example is played', () => {
   const names = globSync('examples/*.ts').map((path) => path.slice('examples/'.length, -'.ts'.length));
-  expect(names.filter((name) => !(name in outputs) && !elsewhere.includes(name))).toEqual([]);
+  expect(names.filter((name) => !(name in outputs))).toEqual([]);
 });

@@ -15,44 +15,53 @@ import type { RunResultData } from '../src/core/outcome.ts';
 interface Told {
   readonly result: RunResultData;
   readonly events: readonly RunEvent[];
+  /** The log of who did the work: the run's own, or that of its sub-agent. */
+  readonly work: readonly RunEvent[];
   readonly points: number;
 }
 
 const stride = process.env['REINS_KILL_POINTS'] === 'all' ? 1 : 4;
 const offset = stride === 1 ? 1 : 1 + (Date.now() % stride);
 
-test('the run without a crash: each effect once, one approval, the pieces of a cut answer joined', async () => {
+const ways = ['itself', 'through a sub-agent'] as const;
+type Way = (typeof ways)[number];
+
+test.each(ways)('the run without a crash, %s: each effect once, the pieces of a cut answer joined', async (way) => {
   const folder = temporaryFolder();
-  const told = await play(folder, null);
+  const told = await play(folder, { way, killAt: null });
   expect(told?.result).toMatchObject({ status: 'completed', output: 'The first part, and the second.' });
   expect(effectsIn(folder)).toEqual(['manual', 'safe', 'manual', 'keyed', 'gated']);
-  expect(checkLog(told?.events ?? [])).toEqual([]);
+  expect([...checkLog(told?.events ?? []), ...checkLog(told?.work ?? [])]).toEqual([]);
 });
 
-test('kill -9 at any point: nothing committed is lost, no manual effect is repeated, no approval is lost or doubled', async () => {
-  const points = (await play(temporaryFolder(), null))?.points ?? 0;
-  expect(points).toBeGreaterThan(40);
-  const tried = Array.from({ length: points }, (_, index) => index + 1).filter((at) => (at - offset) % stride === 0);
-  const workers = [0, 1].map(async (worker) => {
-    for (const [index, at] of tried.entries()) if (index % 2 === worker) await proveKilledAt(at);
-  });
-  await Promise.all(workers);
-}, 300_000);
+test.each(ways)(
+  'E-952: kill -9 at any point, %s: nothing committed is lost, no manual effect is repeated, no approval is lost or doubled',
+  async (way) => {
+    const points = (await play(temporaryFolder(), { way, killAt: null }))?.points ?? 0;
+    expect(points).toBeGreaterThan(40);
+    const tried = Array.from({ length: points }, (_, index) => index + 1).filter((at) => (at - offset) % stride === 0);
+    const workers = [0, 1].map(async (worker) => {
+      for (const [index, at] of tried.entries()) if (index % 2 === worker) await proveKilledAt(at, way);
+    });
+    await Promise.all(workers);
+  },
+  300_000,
+);
 
-async function proveKilledAt(at: number): Promise<void> {
+async function proveKilledAt(killAt: number, way: Way): Promise<void> {
   const folder = temporaryFolder();
-  expect(await play(folder, at), `killed at point ${at}`).toBeNull();
-  const told = await play(folder, null);
-  const where = `after a kill at point ${at}`;
+  expect(await play(folder, { way, killAt }), `killed at point ${killAt}`).toBeNull();
+  const told = await play(folder, { way, killAt: null });
+  const where = `after a kill at point ${killAt}`;
   expect(told, where).not.toBeNull();
   if (told === null) return;
-  const { result, events } = told;
+  const { result, events, work } = told;
   expect(result, where).toMatchObject({ status: 'completed', output: 'The first part, and the second.' });
-  expect(checkLog(events), where).toEqual([]);
+  expect([...checkLog(events), ...checkLog(work)], where).toEqual([]);
   const effects = effectsIn(folder);
   const count = (name: string) => effects.filter((each) => each === name).length;
   // A manual call whose outcome nobody knew was looked at by a person, and not run again (E-540).
-  const unknown = events.filter((event) => event.type === 'recovery-required').length;
+  const unknown = work.filter((event) => event.type === 'recovery-required').length;
   expect(count('manual'), where).toBeLessThanOrEqual(2);
   expect(count('manual') + count('gated'), where).toBeGreaterThanOrEqual(3 - unknown);
   expect(count('gated'), where).toBeLessThanOrEqual(1);
@@ -61,12 +70,17 @@ async function proveKilledAt(at: number): Promise<void> {
     expect(count(name), where).toBeGreaterThanOrEqual(1);
     expect(count(name), where).toBeLessThanOrEqual(2);
   }
-  const asked = events.filter((event) => event.type === 'approval-required');
-  expect(asked.map(({ data }) => data.call.name), where).toEqual(['gated']);
-  const ids = events.flatMap((event) => (event.type === 'approval-decided' ? [event.data.approvalId] : []));
-  expect(new Set(ids).size, where).toBe(ids.length);
+  for (const log of [events, work]) {
+    const asked = log.filter((event) => event.type === 'approval-required');
+    expect(
+      asked.map(({ data }) => data.call.name),
+      where,
+    ).toEqual(['gated']);
+    const ids = log.flatMap((event) => (event.type === 'approval-decided' ? [event.data.approvalId] : []));
+    expect(new Set(ids).size, where).toBe(ids.length);
+  }
   // A committed reply is asked for once: as many accepted turns as replies, and one question more at most for the crash.
-  const turns = events.filter((event) => event.type === 'turn-complete').length;
+  const turns = work.filter((event) => event.type === 'turn-complete').length;
   expect(turns, where).toBe(6);
   expect(modelCallsIn(folder), where).toBeLessThanOrEqual(7);
 }
@@ -83,11 +97,15 @@ const effectsIn = (folder: string) => linesIn(folder).filter((line) => !line.sta
 const modelCallsIn = (folder: string) => linesIn(folder).filter((line) => line.startsWith('asked')).length;
 
 /** What the program told, or null if it was killed. */
-function play(folder: string, killAt: number | null): Promise<Told | null> {
+function play(
+  folder: string,
+  { way, killAt }: { readonly way: Way; readonly killAt: number | null },
+): Promise<Told | null> {
   const env = {
     ...process.env,
     REINS_TEST_DATABASE: join(folder, 'runs.sqlite'),
     REINS_TEST_EFFECTS: join(folder, 'effects'),
+    REINS_TEST_DELEGATED: way === 'itself' ? 'no' : 'yes',
     ...(killAt === null ? {} : { REINS_TEST_KILL_AT: String(killAt) }),
   };
   const child = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/runtime-child.ts')], {

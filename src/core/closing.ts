@@ -8,6 +8,7 @@
 // C4. Manual calls that were in flight when the run was stopped stay in its `pending`, for the record (E-818).
 
 import { approvalIds } from './ids.ts';
+import { callEvents } from './call-events.ts';
 import {
   evolve,
   isOpen,
@@ -18,9 +19,9 @@ import {
   type RunState,
 } from './run-state.ts';
 import { hashText } from './text.ts';
-import { parsedOrText, type JsonValue } from './json.ts';
+import { parsedOrText } from './json.ts';
 import { resultOf } from './result-of-run.ts';
-import { toolAnswer, type ToolAnswerContent } from './tool-answer.ts';
+import { toolAnswer } from './tool-answer.ts';
 import {
   executionKeyOf,
   type ApprovalDecided,
@@ -53,7 +54,7 @@ export function closeRun(state: RunState, ending: Ending, nowMs: number): readon
   const position = { step: state.step, attempt: 0 };
   const drafts: EventDraft[] = state.pending
     .filter(isOpen)
-    .map((entry) => decidedBy('engine', entry, { decision: 'cancelled' }));
+    .map((entry) => decidedBy(entry, { by: 'engine', step: state.step, decision: 'cancelled' }));
   const pending = uncertainCalls(state, nowMs);
   if (state.open !== null) drafts.push(...closeStep(state, state.open, { ending, nowMs }));
   if (ending.status !== 'cancelled' && ending.budget !== undefined)
@@ -63,13 +64,12 @@ export function closeRun(state: RunState, ending: Ending, nowMs: number): readon
   return [...drafts, { type: 'run-result', data: resultOf(closed, { ending, nowMs, pending }), ...position }];
 }
 
-/** The event that decides an entry. */
+/** The event that decides an entry. `step`: that of the run whose log it enters; a sub-agent's entry has its own (E-102). */
 export function decidedBy(
-  by: string,
-  { approvalId, executionKey, kind, step }: PendingTool,
-  said: Pick<ApprovalDecided, 'decision'> & Partial<Pick<ApprovalDecided, 'note' | 'ruleId' | 'output'>>,
+  { approvalId, executionKey, kind }: PendingTool,
+  { step, ...said }: Omit<ApprovalDecided, 'approvalId' | 'executionKey' | 'kind'> & { readonly step: number },
 ): EventDraft {
-  return { type: 'approval-decided', data: { approvalId, executionKey, kind, by, ...said }, step, attempt: 0 };
+  return { type: 'approval-decided', data: { approvalId, executionKey, kind, ...said }, step, attempt: 0 };
 }
 
 /** Calls of the open step whose outcome nobody knows (C4). */
@@ -79,46 +79,32 @@ function uncertainCalls(state: RunState, nowMs: number): readonly PendingTool[] 
     const cutShort = (progress.at === 'returned' || progress.at === 'answered') && progress.outcome === 'unknown';
     if (!inFlight && !cutShort) return [];
     const { name, input } = progress;
-    const attempt = inFlight ? progress.toolAttempt : 1;
-    const request = { kind: 'recovery', callId: call.id, name, input, argsDigest: '', replay: 'manual' } as const;
-    return [pendingTool(state, { ...request, attempt, nowMs })];
+    const known = inFlight ? progress : { toolAttempt: 1, argsDigest: '' };
+    const { toolAttempt, argsDigest } = known;
+    const request = { kind: 'recovery', call: { id: call.id, name, input }, replay: 'manual' } as const;
+    return [pendingTool(state, { ...request, argsDigest, toolAttempt }, nowMs)];
   });
 }
 
 /** A request to a person, with an id that is the same whenever the same question arises from the same log. */
 export function pendingTool(
   { runId, step, pending, config }: RunState,
-  o: {
-    readonly kind: PendingTool['kind'];
-    readonly callId: string;
-    readonly name: string;
-    readonly input: JsonValue;
-    readonly argsDigest: string;
-    readonly replay: PendingTool['replay'];
-    readonly attempt: number;
-    readonly nowMs: number;
-    readonly reason?: string;
-    readonly questions?: PendingTool['questions'];
-  },
+  request: Pick<PendingTool, 'kind' | 'call' | 'argsDigest' | 'toolIdentity' | 'replay' | 'toolAttempt'>,
+  nowMs: number,
 ): PendingTool {
-  const executionKey = executionKeyOf(runId, step, o.callId);
+  const { kind, call } = request;
+  const executionKey = executionKeyOf(runId, step, call.id);
   const asked = pending.filter((entry) => entry.executionKey === executionKey).length;
   const seconds = config?.permissions?.expiresAfterSeconds ?? null;
   return {
-    approvalId: approvalIds.make(`${runId.slice(5)}${step}${hashText(`${o.kind}:${o.callId}`)}${asked || ''}`),
-    kind: o.kind,
+    approvalId: approvalIds.make(`${runId.slice(5)}${step}${hashText(`${kind}:${call.id}`)}${asked || ''}`),
+    ...request,
     executionKey,
     runId,
     step,
-    call: { id: o.callId, name: o.name, input: o.input },
-    argsDigest: o.argsDigest,
-    replay: o.replay,
-    toolAttempt: o.attempt,
-    status: o.kind === 'recovery' ? 'uncertain' : 'pending',
-    requestedAtMs: o.nowMs,
-    expiresAtMs: seconds === null ? null : o.nowMs + seconds * 1000,
-    ...(o.reason === undefined ? {} : { reason: o.reason }),
-    ...(o.questions === undefined ? {} : { questions: o.questions }),
+    status: kind === 'recovery' ? 'uncertain' : 'pending',
+    requestedAtMs: nowMs,
+    expiresAtMs: seconds === null ? null : nowMs + seconds * 1000,
   };
 }
 
@@ -200,39 +186,27 @@ export function answerCall(
   answer: { readonly outcome: ToolOutcome; readonly content: string; readonly isError?: boolean },
 ): readonly EventDraft[] {
   const { call, progress } = entry;
-  const position = callPosition(state);
-  const executionKey = executionKeyOf(state.runId, position.step, call.id);
-  const input = 'input' in progress ? progress.input : parsedOrText(call.arguments);
-  const drafts: EventDraft[] = [];
-  const named = { id: call.id, name: 'name' in progress ? progress.name : call.name, input, executionKey };
-  if (progress.at === 'written')
-    drafts.push({ type: 'tool-call-start', data: { ...named, willRun: false }, ...position });
-  const toolAttempt = progress.at === 'dispatched' ? progress.toolAttempt : 0;
-  const complete = { ...named, outcome: answer.outcome, toolAttempt, durationMs: 0, _raw: answer.content };
-  drafts.push({ type: 'tool-call-complete', data: complete, ...position });
-  const result = { content: answer.content, isError: answer.isError ?? true };
-  drafts.push(resultDraft(state, { id: call.id, name: named.name, ...result }));
-  return drafts;
+  const { outcome, content, isError = true } = answer;
+  const begun = progress.at === 'written' ? { name: call.name, input: parsedOrText(call.arguments) } : progress;
+  const events = callEvents(state, { id: call.id, name: begun.name, input: begun.input });
+  const sent = progress.at === 'dispatched' ? progress : null;
+  // Nobody here knows what a run that it started has used.
+  const unknown = sent?.childRunId === undefined ? {} : { usageIncomplete: true };
+  const complete = { outcome, toolAttempt: sent?.toolAttempt ?? 0, durationMs: 0, ...unknown, _raw: content };
+  return [
+    ...(progress.at === 'written' ? [events.start(false)] : []),
+    events.complete(complete),
+    events.answer({ content, isError }),
+  ];
 }
 
 /** The answer to a call that came back before its owner was gone: from the stored result, without running it (E-532). */
 export function answerReturned(
   state: RunState,
   { call }: CallState,
-  { name, raw, outcome }: Extract<CallProgress, { at: 'returned' }>,
+  { name, input, raw, outcome }: Extract<CallProgress, { at: 'returned' }>,
 ): EventDraft {
-  return resultDraft(state, { id: call.id, name, ...toolAnswer(raw), isError: outcome !== 'ok' });
-}
-
-function resultDraft(
-  state: RunState,
-  { id, ...result }: ToolAnswerContent & { readonly id: string; readonly name: string; readonly isError: boolean },
-): EventDraft {
-  return { type: 'tool-result', data: { toolCallId: id, ...result }, ...callPosition(state) };
-}
-
-function callPosition(state: RunState): { step: number; attempt: number } {
-  return { step: state.step, attempt: state.open?.attempt ?? 0 };
+  return callEvents(state, { id: call.id, name, input }).answer({ ...toolAnswer(raw), isError: outcome !== 'ok' });
 }
 
 /** The state after drafts that are about to be written. Their numbers are not known yet and do not matter to the fold. */

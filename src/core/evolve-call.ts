@@ -47,8 +47,11 @@ function progressAfter({ call, progress }: CallState, event: CallEvent): CallPro
   switch (event.type) {
     case 'tool-call-start':
       return { at: 'started', name, input, willRun: event.data.willRun };
-    case 'tool-dispatched':
-      return { at: 'dispatched', name, input, toolAttempt: event.data.toolAttempt, replay: event.data.replay };
+    case 'tool-dispatched': {
+      const { toolAttempt, replay, argsDigest, childRunId } = event.data;
+      const child = childRunId === undefined ? {} : { childRunId };
+      return { at: 'dispatched', name, input, toolAttempt, replay, argsDigest, ...child };
+    }
     case 'tool-call-complete':
       return { at: 'returned', name, input, outcome: event.data.outcome, raw: event.data._raw };
     case 'tool-result':

@@ -96,8 +96,12 @@ function resumeLeg(
   return { ...state, parkedMs, open };
 }
 
+/** An attempt of which nothing was heard yet. */
+const freshAttempt = { shown: false, shownText: '', served: null, switched: false } as const;
+
 function enterStep(event: RunEventOf<'step-started'>): OpenStep {
   return {
+    ...freshAttempt,
     number: event.step,
     purpose: event.data.purpose,
     requested: event.data.model,
@@ -106,10 +110,6 @@ function enterStep(event: RunEventOf<'step-started'>): OpenStep {
     crashResets: 0,
     earlierAttempts: 0,
     overflowResets: 0,
-    shownText: '',
-    shown: false,
-    served: null,
-    switched: false,
     usage: null,
     usageIncomplete: false,
     finishReason: null,
@@ -144,13 +144,10 @@ function giveUpAttempt(state: RunState, event: RunEventOf<'attempt-reset'>): Run
   const crashed = reason === 'crash' || reason === 'worker-lost';
   const open: OpenStep = {
     ...state.open,
+    ...freshAttempt,
     attempt: nextAttempt,
     crashResets: state.open.crashResets + (crashed ? 1 : 0),
     overflowResets: state.open.overflowResets + (reason === 'context-overflow' ? 1 : 0),
-    shown: false,
-    shownText: '',
-    served: null,
-    switched: false,
     usage: addUsage(state.open.usage, usage ?? null),
     usageIncomplete: state.open.usageIncomplete || usage === undefined,
     stage: { at: 'backoff', untilMs: event.at + retryInMs },

@@ -22,11 +22,12 @@ export function parsedOrText(text: string): JsonValue {
 /** JSON with sorted keys: equal values give equal text, whatever order their keys came in. For digests and comparison. */
 export function canonicalJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (isJsonObject(value)) {
-    const keys = Object.keys(value).toSorted();
-    return `{${keys.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`).join(',')}}`;
-  }
-  return JSON.stringify(value);
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  // Without a list of pieces: this is done several times for each tool call.
+  let text = '';
+  for (const key of Object.keys(value).toSorted())
+    text += `${text === '' ? '{' : ','}${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`;
+  return text === '' ? '{}' : `${text}}`;
 }
 
 /** Deeper than any document that is meant to be read, and shallow enough for every recursive reader of JSON. */

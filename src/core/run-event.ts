@@ -270,6 +270,10 @@ export interface PendingTool {
   readonly expiresAtMs: number | null;
   readonly reason?: string;
   readonly questions?: readonly Question[];
+  /** Of a tool that is not ours, what it was when this was asked: what is said of it holds for that alone (E-903). */
+  readonly toolIdentity?: string;
+  /** What the call has used so far, where it tells; it is the run's. */
+  readonly usage?: Usage;
 }
 
 /** What was said of a pending call. `expired` and `cancelled` are the engine's own words (E-604). */
@@ -425,7 +429,10 @@ export interface EventData {
     readonly tokensAfter: number;
     readonly throughSeq: number;
     readonly summary?: string;
+    /** Of all calls that were made for it, those in vain included. */
     readonly usage: Usage | null;
+    /** Whether one of them used what nobody has said. Absent: of a summary, where `usage` is null. */
+    readonly usageIncomplete?: boolean;
   };
   'budget-reached': BudgetReached;
   'step-finished': {

@@ -22,7 +22,6 @@ import type {
   ParentRun,
   PendingStatus,
   PendingTool,
-  ReplayPolicy,
   RunConfig,
   RunEvent,
   RunEventOf,
@@ -43,7 +42,10 @@ interface BegunCall {
 
 type CallStage =
   | { readonly at: 'started'; readonly willRun: boolean }
-  | { readonly at: 'dispatched'; readonly toolAttempt: number; readonly replay: ReplayPolicy }
+  | ({ readonly at: 'dispatched' } & Pick<
+      RunEventOf<'tool-dispatched'>['data'],
+      'toolAttempt' | 'replay' | 'argsDigest' | 'childRunId'
+    >)
   | { readonly at: 'returned'; readonly outcome: ToolOutcome; readonly raw: JsonValue }
   | { readonly at: 'answered'; readonly outcome: ToolOutcome };
 
@@ -237,10 +239,9 @@ export function evolve(state: RunState, event: RunEvent): RunState {
   if (event.agentPath !== undefined && event.agentPath.length > 0) return state; // A sub-agent's: no step of this run (E-114).
   switch (event.type) {
     case 'text-delta':
-      return showText(state, event.data);
     case 'thinking-delta':
     case 'tool-call-delta':
-      return state.open === null || state.open.shown ? state : { ...state, open: { ...state.open, shown: true } };
+      return evolveLive(state, [event]);
     case 'waiting':
     case 'tool-output-delta':
     case 'file-changed':
@@ -274,7 +275,11 @@ export function evolve(state: RunState, event: RunEvent): RunState {
       return withTranscript(evolveStep(state, event), event);
     case 'approval-required':
     case 'recovery-required':
-      return { ...state, pending: [...state.pending, { ...event.data, decided: null }] };
+      return {
+        ...state,
+        pending: [...state.pending, { ...event.data, decided: null }],
+        usage: addUsage(state.usage, event.data.usage ?? null),
+      };
     case 'approval-decided':
       return decidePending(state, event.data);
     default:
@@ -296,7 +301,8 @@ function countCompaction(state: RunState, { data }: RunEventOf<'compacted'>): Ru
     recoveries: { ...state.recoveries, overflows, summaries },
     measured: null,
     usage: addUsage(state.usage, data.usage),
-    usageIncomplete: state.usageIncomplete || (data.method === 'summary' && data.usage === null),
+    usageIncomplete:
+      state.usageIncomplete || data.usageIncomplete === true || (data.method === 'summary' && data.usage === null),
   };
 }
 
@@ -332,11 +338,6 @@ export function statusAfter({ decision }: Pick<ApprovalDecided, 'decision'>): Pe
 /** Whether the entry still waits for a person. */
 export function isOpen({ status }: Pick<PendingTool, 'status'>): boolean {
   return status === 'pending' || status === 'uncertain';
-}
-
-function showText(state: RunState, text: string): RunState {
-  if (state.open === null) return state;
-  return { ...state, open: { ...state.open, shown: true, shownText: state.open.shownText + text } };
 }
 
 function switchModel(state: RunState, event: RunEventOf<'model-switched'>): RunState {

@@ -85,7 +85,7 @@ export function extendTranscript(transcript: Transcript, event: RunEvent): Trans
       if (event.data.empty) return transcript;
       const parts = event.data.parts.map((part) => assistantPart(transcript, event.data.calls, part));
       const reply: Message = { role: 'assistant', parts: parts.filter((part) => part !== null), seq: event.seq };
-      return { ...transcript, messages: [...transcript.messages, reply], calls: event.data.calls };
+      return { ...transcript, messages: transcript.messages.concat(reply), calls: event.data.calls };
     }
     case 'tool-result':
       return { ...transcript, answers: [...transcript.answers, event.data] };
@@ -240,6 +240,6 @@ function closeStep(transcript: Transcript, seq: number): Transcript {
   const results: Message[] = ordered.length === 0 ? [] : [{ role: 'tool', answers: ordered, seq }];
   const held = transcript.held.map((message) => ({ ...message, seq }));
   const { clearedThrough, droppedThrough, summary } = transcript;
-  const messages = [...transcript.messages, ...results, ...held];
+  const messages = transcript.messages.concat(results, held);
   return { ...emptyTranscript, clearedThrough, droppedThrough, summary, messages };
 }

@@ -51,8 +51,7 @@ export async function buildPrompt(state: RunState, options: PromptOptions): Prom
   const { config, todos } = state;
   const { opened, cache, systemAddition } = options;
   const system = [config?.systemPrompt, config?.instructions, systemAddition].filter(Boolean).join('\n\n');
-  const begun: LanguageModelV4Prompt = system === '' ? [] : [{ role: 'system', content: system }];
-  const whole = await writeTurns(begun, readContext(state, options.history), options);
+  const whole = await writeTurns(readContext(state, options.history), system, options);
   const prompt = cache !== null && takesCacheMarks(opened.model) ? markPrompt(whole, cache) : whole;
   const listed = config?.planning === true && todos !== null && todos.length > 0;
   if (listed && prompt.at(-1)?.role !== 'assistant')
@@ -64,13 +63,13 @@ type TurnOptions = Pick<PromptOptions, 'opened' | 'dropBound' | 'onRepair'> & { 
 
 /** What no later message changes any more (Q4). */
 interface Front {
-  /** What of the model makes a difference to it. */
+  /** What it depends on beside the messages. */
   readonly writtenFor: string;
-  /** All files that stand in it. */
-  readonly shelf: MediaShelf;
+  /** Files of messages that were read, be they written or not. */
+  shelf: MediaShelf;
   readonly turns: LanguageModelV4Prompt;
   /** Messages that were written. */
-  readonly length: number;
+  length: number;
 }
 
 const fronts = new WeakMap<ContextView['lineage'], Front>();
@@ -80,26 +79,35 @@ type Reply = Extract<LanguageModelV4Message, { role: 'assistant' }>;
 type ReplyPart = Reply['content'][number];
 
 async function writeTurns(
-  begun: LanguageModelV4Prompt,
   { messages, lineage }: ContextView,
+  system: string,
   options: PromptOptions,
 ): Promise<LanguageModelV4Prompt> {
-  const { content, dropBound = false } = options;
-  const { model, accepts = [] } = options.opened;
-  const writtenFor = [model.provider, dropBound, ...accepts].join();
-  const known = fronts.get(lineage);
-  const front: Front =
-    known?.writtenFor === writtenFor ? known : { writtenFor, shelf: new Map(), turns: [], length: 0 };
+  const { content, opened } = options;
+  const { accepts = [] } = opened;
+  const front = frontOf(lineage, [opened.model.provider, ...accepts, options.dropBound ?? false, system].join());
+  const shelf = await loadMedia(messages.slice(front.length), { content, accepts, shelf: front.shelf });
   const added = messages.slice(front.length);
-  const shelf = await loadMedia(added, { content, accepts, shelf: front.shelf });
   // The newest reply may still get results, and with them another place for what was said behind it.
-  const newest = Math.max(0, added.findLastIndex(({ role }) => role === 'assistant'));
-  const turns = [...front.turns];
-  addTurns(turns, added.slice(0, newest), { ...options, shelf });
-  fronts.set(lineage, { writtenFor, shelf, turns, length: front.length + newest });
-  const prompt = [...begun, ...turns];
-  addTurns(prompt, added.slice(newest), { ...options, shelf });
-  return prompt;
+  const newest = Math.max(
+    0,
+    added.findLastIndex(({ role }) => role === 'assistant'),
+  );
+  if (front.turns.length === 0 && system !== '') front.turns.push({ role: 'system', content: system });
+  addTurns(front.turns, added.slice(0, newest), { ...options, shelf });
+  front.shelf = shelf;
+  front.length += newest;
+  const tail = front.turns.slice(-1);
+  addTurns(tail, added.slice(newest), { ...options, shelf });
+  return front.turns.toSpliced(-1, 1, ...tail);
+}
+
+function frontOf(lineage: ContextView['lineage'], writtenFor: string): Front {
+  const known = fronts.get(lineage);
+  if (known?.writtenFor === writtenFor) return known;
+  const front = { writtenFor, shelf: new Map(), turns: [], length: 0 };
+  fronts.set(lineage, front);
+  return front;
 }
 
 /** `messages` begins with a reply or is the beginning of all, and what it ends with is whole. */
@@ -109,7 +117,11 @@ function addTurns(prompt: LanguageModelV4Prompt, messages: readonly Message[], o
   for (const [index, message] of messages.entries()) {
     switch (message.role) {
       case 'user':
-        addTurn(prompt, { role: 'user', content: message.content.flatMap((part) => userContent(part, options)) }, repair);
+        addTurn(
+          prompt,
+          { role: 'user', content: message.content.flatMap((part) => userContent(part, options)) },
+          repair,
+        );
         break;
       case 'assistant': {
         replies += 1;

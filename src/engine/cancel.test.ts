@@ -365,7 +365,7 @@ describe('E-819: a pause', () => {
   });
 });
 
-describe('E-847, B133: what is left behind', () => {
+describe('E-847, E-949, B133: what is left behind', () => {
   test('no timer, whatever happened', async () => {
     const lost: ScriptedReply = { ...simpleText('a', 'b'), fault: { kind: 'cut', after: 1 } };
     const rig = createEngineRig({

@@ -7,6 +7,7 @@
 //     and a reply that shall be continued; no call without its result (E-443).
 // K3. A round counts only if the view is shorter after it. `tokensAfter` is that of the view that the fold makes of it.
 // K4. A failed summary never fails the run: dropping is what is left (E-445). A stopped one changes nothing.
+// K5. What the calls for a summary have used is billed with the change that was made, those in vain included.
 
 import { compactable, compactTranscript, withoutOutput, type Message, type PlacedMessage } from '../core/transcript.ts';
 import { readContext } from './context-view.ts';
@@ -35,11 +36,19 @@ export interface CompactOptions {
   readonly instructions?: string;
   /** Aborted: nothing more is changed (K4). */
   readonly signal?: AbortSignal;
-  /** Asks the agent's model; null: it failed. */
-  summarise(
-    prompt: LanguageModelV4Prompt,
-    maxTokens: number,
-  ): Promise<{ readonly text: string; readonly usage: Usage | null } | null>;
+  /** Asks the agent's model. */
+  summarise(prompt: LanguageModelV4Prompt, maxTokens: number): Promise<SummaryReply>;
+}
+
+export interface SummaryReply extends Spent {
+  /** Empty: there is none. */
+  readonly text: string;
+}
+
+/** What the calls for a summary have used, whatever came of them. */
+interface Spent {
+  readonly usage: Usage | null;
+  readonly usageIncomplete: boolean;
 }
 
 export type CompactOutcome = 'not-due' | 'shortened' | 'nothing-left';
@@ -54,11 +63,14 @@ export async function* compactContext(
   if (!due || (options.trigger === 'auto' && !options.policy.enabled)) return 'not-due';
   if (options.trigger === 'overflow' && !options.policy.enabled) return 'nothing-left';
   const round: Round = { state, options, size, old: compactable(state.transcript, options.history) };
-  const change = prune(round) ?? (await summarise(round));
+  const pruned = prune(round);
+  const reply = pruned === null ? await askForSummary(round) : null;
   if (options.signal?.aborted === true) return 'nothing-left';
-  const made = change ?? trim(round);
+  const made = pruned ?? (reply === null ? null : summarise(round, reply)) ?? trim(round);
   if (made === null) return 'nothing-left';
-  yield [{ type: 'compacted', data: made, step: state.step, attempt: 0 }];
+  const { usage = null, usageIncomplete = false } = reply ?? {};
+  const data = { ...made, usage, ...(usageIncomplete ? { usageIncomplete } : {}) };
+  yield [{ type: 'compacted', data, step: state.step, attempt: 0 }];
   return 'shortened';
 }
 
@@ -113,12 +125,12 @@ function limitOf({ limits }: RunState, { windowTokens, replyBudget }: CompactOpt
   return Math.min(own, window);
 }
 
-type Change = EventData['compacted'];
+type Change = Omit<EventData['compacted'], 'usage' | 'usageIncomplete'>;
 
 /** The change with its figures; null: nothing would be shorter (K3). */
 function changeOf(
   { state, options, size }: Round,
-  change: Pick<Change, 'method' | 'throughSeq' | 'summary' | 'usage'>,
+  change: Pick<Change, 'method' | 'throughSeq' | 'summary'>,
 ): Change | null {
   const after = { ...state, transcript: compactTranscript(state.transcript, change) };
   const left = size.fixed + readContext(after, options.history).tokens;
@@ -144,14 +156,19 @@ function prune(round: Round): Change | null {
     newer += tokens;
   }
   if (throughSeq === null || freed < pruneFreesTokens) return null;
-  const change = changeOf(round, { method: 'prune', throughSeq, usage: null });
+  const change = changeOf(round, { method: 'prune', throughSeq });
   return change !== null && change.tokensAfter <= size.goal ? change : null;
 }
 
 /** Least that a summary may have: some providers refuse a smaller reply budget. */
 const fewestSummaryTokens = 256;
 
-async function summarise(round: Round): Promise<Change | null> {
+interface Summary extends SummaryReply {
+  readonly throughSeq: number;
+}
+
+/** Null: none is asked for. */
+async function askForSummary(round: Round): Promise<Summary | null> {
   const { state, options, size, old } = round;
   const { policy, instructions } = options;
   const throughSeq = cutFor(round, 1 / 4);
@@ -162,15 +179,18 @@ async function summarise(round: Round): Promise<Change | null> {
   const leaving = readContext(state, options.history).messages.filter((message) => !staying.has(message));
   const units = unitsOfTokens(size.goal / size.scale - maxTokens);
   const reply = await options.summarise(summaryPrompt(leaving, { units, instructions }), maxTokens);
-  const summary = toWellFormed(reply?.text ?? '').trim();
-  if (reply === null || summary === '') return null;
-  return changeOf(round, { method: 'summary', throughSeq, summary, usage: reply.usage });
+  return { ...reply, throughSeq };
+}
+
+function summarise(round: Round, { text, throughSeq }: Summary): Change | null {
+  const summary = toWellFormed(text).trim();
+  return summary === '' ? null : changeOf(round, { method: 'summary', throughSeq, summary });
 }
 
 /** Drops the oldest messages, down to half of what fits, so that it is not done again at the next step. */
 function trim(round: Round): Change | null {
   const throughSeq = cutFor(round, 1 / 2);
-  return throughSeq === null ? null : changeOf(round, { method: 'trim', throughSeq, usage: null });
+  return throughSeq === null ? null : changeOf(round, { method: 'trim', throughSeq });
 }
 
 /**

@@ -38,7 +38,7 @@ function wholeView(transcript: Transcript, history: readonly Message[]): Context
 
 function longer(view: ContextView, more: readonly Message[]): ContextView {
   if (more.length === 0) return view;
-  return { ...view, messages: [...view.messages, ...more], tokens: view.tokens + estimateTokens(more) };
+  return { ...view, messages: view.messages.concat(more), tokens: view.tokens + estimateTokens(more) };
 }
 
 /** Null: the later transcript is not just longer (V1). */

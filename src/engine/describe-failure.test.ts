@@ -51,6 +51,15 @@ describe('describeFailure', () => {
     expect(describeFailure(thrown, context)).toMatchObject({ class: 'transient', reason });
   });
 
+  test.each([
+    [503, 'false', 'final'],
+    [400, 'true', 'transient'],
+    [503, 'perhaps', 'transient'],
+  ])('E-204: a %i with x-should-retry: %s is %s', (statusCode, word, kind) => {
+    const thrown = new APICallError({ ...call, message: 'x', statusCode, responseHeaders: { 'X-Should-Retry': word } });
+    expect(describeFailure(thrown, context).class).toBe(kind);
+  });
+
   test('E-203: Retry-After is found on the error, in any case', () => {
     const thrown = new APICallError({
       ...call,

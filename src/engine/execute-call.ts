@@ -1,4 +1,7 @@
 // One handler under its timeout and the turn's signal. Never rejects: whatever it does is an outcome.
+//
+// C1. A handler hears of a stop in the next tick: one that ended in the tick of the stop was not stopped, and its outcome is
+//     its own (E-541).
 
 import { describeFailure } from './describe-failure.ts';
 import { head, toWellFormed } from '../core/text.ts';
@@ -36,9 +39,12 @@ export async function executeCall(state: RunState, execution: CallExecution): Pr
   const { tool, call, input } = prepared;
   const startedAtMs = clock.now();
   const handler = new AbortController();
-  const stop = () => handler.abort(signal.reason);
+  let cancelStop = () => {};
+  const stop = () => {
+    cancelStop = clock.timer(0, () => handler.abort(signal.reason));
+  };
   signal.addEventListener('abort', stop);
-  if (signal.aborted) stop();
+  if (signal.aborted) handler.abort(signal.reason);
   let timedOut = false;
   const limitMs = timeoutMsOf(prepared, policy);
   const onTimeout = () => {
@@ -60,7 +66,7 @@ export async function executeCall(state: RunState, execution: CallExecution): Pr
     // A handler may throw before it returns its promise; both are its failure.
     const returned = Promise.resolve().then(() => tool.run(input, context));
     const { output, transient } = await Promise.race([settled(returned), late.waited]);
-    const outcome = timedOut ? 'timeout' : signal.aborted ? 'cancelled' : output.isError ? 'error' : 'ok';
+    const outcome = timedOut ? 'timeout' : handler.signal.aborted ? 'cancelled' : output.isError ? 'error' : 'ok';
     const explained = timedOut
       ? withNote(output, 'The tool was stopped at its time limit; it may have partly run.')
       : output;
@@ -74,6 +80,7 @@ export async function executeCall(state: RunState, execution: CallExecution): Pr
     };
   } finally {
     cancelTimer();
+    cancelStop();
     signal.removeEventListener('abort', stop);
   }
 }

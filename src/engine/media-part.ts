@@ -27,8 +27,7 @@ export async function loadMedia(
   if (o.accepts.length === 0) return o.shelf;
   const refs = new Set<string>();
   for (const message of messages)
-    for (const media of mediaOf(message))
-      if (isTaken(media, o.accepts) && !o.shelf.has(media.ref)) refs.add(media.ref);
+    for (const media of mediaOf(message)) if (isTaken(media, o.accepts) && !o.shelf.has(media.ref)) refs.add(media.ref);
   if (refs.size === 0) return o.shelf;
   const more = await Promise.all([...refs].map(async (ref) => [ref, await o.content.content(ref)] as const));
   return new Map([...o.shelf, ...more]);

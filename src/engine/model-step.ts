@@ -6,7 +6,8 @@ import { applyDrafts } from '../core/closing.ts';
 import { buildPrompt } from './build-prompt.ts';
 import { callChain } from './call-chain.ts';
 import { chainOf } from './engine-parts.ts';
-import { compactContext } from './compaction.ts';
+import { addUsage, type Usage } from '../core/usage.ts';
+import { compactContext, type SummaryReply } from './compaction.ts';
 import { readContext } from './context-view.ts';
 import { engineWords } from './engine-words.ts';
 import { minOf, mostByDefault, replyBudget, tokensOf } from './reply-budget.ts';
@@ -18,7 +19,6 @@ import type { ModelRequest, OpenedModel } from './model.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { Tool } from './tool.ts';
 import type { TurnContext } from './turn-context.ts';
-import type { Usage } from '../core/usage.ts';
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 
 type Effects = AsyncGenerator<readonly EventDraft[]>;
@@ -94,17 +94,24 @@ async function summarise(
   context: TurnContext,
   prompt: LanguageModelV4Prompt,
   maxTokens: number,
-): Promise<{ readonly text: string; readonly usage: Usage | null } | null> {
+): Promise<SummaryReply> {
   const { retry } = context.parts.policies;
+  let usage: Usage | null = null;
+  let usageIncomplete = false;
+  const spend = (more: Usage | null) => {
+    usage = addUsage(usage, more);
+    usageIncomplete ||= more === null;
+  };
   for (let attempt = 1; attempt <= retry.attempts && !context.signal.aborted; attempt++) {
     const call = startChain(context, { attempt, request: async () => ({ prompt, maxOutputTokens: maxTokens }) });
     const outcome = await lastOf(call);
-    if (outcome.type === 'reply' && outcome.reply.text !== '')
-      return { text: outcome.reply.text, usage: outcome.reply.usage };
-    if (outcome.type !== 'failed' || outcome.failure.class !== 'transient') return null;
+    if (outcome.type === 'stopped') break;
+    spend(outcome.type === 'reply' ? outcome.reply.usage : outcome.failure.usage);
+    if (outcome.type === 'reply') return { text: outcome.reply.text, usage, usageIncomplete };
+    if (outcome.failure.class !== 'transient') break;
     await sleep(context.parts.clock, retry.backoffSeconds * 1000 * 2 ** (attempt - 1), context.signal);
   }
-  return null;
+  return { text: '', usage, usageIncomplete };
 }
 
 async function lastOf(call: AsyncGenerator<readonly EventDraft[], ModelOutcome>): Promise<ModelOutcome> {

@@ -39,7 +39,7 @@ export function perform(command: Command, context: TurnContext): Effects | reado
 
 async function* performTools(context: TurnContext): Effects {
   const { parts, options, signal, current } = context;
-  const { clock, policies, content, redact = (text: string) => text } = parts;
+  const { clock, logger, policies, content, redact = (text: string) => text } = parts;
   yield* runTools({
     toolbox: await context.toolbox(),
     workspace: options.workspace,
@@ -49,6 +49,7 @@ async function* performTools(context: TurnContext): Effects {
     progress: policies.progress,
     afterTool: (parts.middleware ?? []).flatMap(({ afterTool }) => afterTool ?? []),
     clock,
+    logger,
     signal,
     ...(options.pause === undefined ? {} : { pause: options.pause }),
     content,

@@ -60,8 +60,10 @@ function byMode(useKind: UseKind | undefined, mode: PermissionMode = 'allow-all'
   return allowed[mode].includes(useKind) ? 'allow' : 'ask';
 }
 
-async function fits({ toolName, match, argsDigest }: Rule, call: JudgedCall): Promise<boolean> {
+async function fits({ toolName, toolIdentity, effect, match, argsDigest }: Rule, call: JudgedCall): Promise<boolean> {
   if (toolName !== call.tool.name) return false;
+  // A tool that has changed is not what was allowed; one that was denied stays denied (E-903).
+  if (effect === 'allow' && toolIdentity !== call.tool.identity) return false;
   if (match === 'tool') return true;
   if (match === 'exact-args') return argsDigest === call.argsDigest;
   const path = call.input['path'];

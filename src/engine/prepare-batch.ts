@@ -3,15 +3,17 @@
 //
 // B1. Without effects, so it is done again after a crash or a decision, and reads decisions from the log (E-515, E-608).
 // B2. A decision counts for the arguments it was given for, and never against a `deny` of now (E-524, E-603).
-// B3. A call that was dispatched and never came back is not run again unless its tool allows it or a person said so, of
-//     that very dispatch (E-540).
+// B3. A call that was dispatched and never came back is judged by what the log says of it, whether its tool is still there
+//     or not. It is not run again unless the log, and the tool as it was then, allow it, or a person said so, of that very
+//     dispatch (E-540).
 
-import { aborted } from './aborted.ts';
 import { judge, type Judgement } from './permissions.ts';
 import { executionKeyOf, type PendingTool, type ToolOutcome } from '../core/run-event.ts';
+import { untilAborted } from '../core/until-aborted.ts';
 import { parseQuestions } from '../core/questions.ts';
 import { pendingTool } from '../core/closing.ts';
-import type { CallState, PendingEntry, RunState } from '../core/run-state.ts';
+import type { CallProgress, CallState, PendingEntry, RunState } from '../core/run-state.ts';
+import type { Logger } from '../core/logger.ts';
 import type { PreparedCall, Toolbox } from './prepare-call.ts';
 import type { Rule } from '../core/rule.ts';
 import type { Tool } from './tool.ts';
@@ -51,6 +53,7 @@ export interface BatchOptions {
   readonly rules: readonly Rule[];
   readonly policy: ToolPolicy;
   readonly signal: AbortSignal;
+  readonly logger: Logger;
   readonly nowMs: number;
 }
 
@@ -68,12 +71,13 @@ export async function prepareBatch(state: RunState, options: BatchOptions): Prom
 
 async function prepareEntry(state: RunState, entry: CallState, options: BatchOptions): Promise<BatchItem> {
   const prepared = await options.toolbox.prepare(entry.call);
-  if (prepared.verdict === 'refuse')
-    return answered(entry, { outcome: prepared.outcome, content: prepared.content, isError: true });
   const asked = state.pending.findLast(
     ({ executionKey }) => executionKey === executionKeyOf(state.runId, state.step, entry.call.id),
   );
-  if (entry.progress.at === 'dispatched') return afterDispatch(state, { entry, prepared, asked }, options);
+  if (entry.progress.at === 'dispatched')
+    return afterDispatch(state, { entry, begun: entry.progress, prepared, asked }, options);
+  if (prepared.verdict === 'refuse')
+    return answered(entry, { outcome: prepared.outcome, content: prepared.content, isError: true });
   if (prepared.tool.name === askUserTool) return askQuestions(state, { entry, prepared, asked }, options);
   const judgement = await judgeCall(state, prepared, options);
   return byLevel(state, { entry, prepared, approval: approvalOf(asked, prepared), judgement }, options);
@@ -101,8 +105,7 @@ export async function confirmItem(state: RunState, item: RunItem, options: Batch
   const given = authority === 'callback' || authority.startsWith('approval:');
   if (judgement.level === 'allow') return given ? item : { ...item, authority: judgement.authority };
   if (judgement.level === 'ask' && (given || begun)) return item;
-  if (begun)
-    return answered(entry, { outcome: 'unknown', content: `${unknownOutcome} It must not be.`, isError: true });
+  if (begun) return unknown(entry, 'It must not be.');
   return byLevel(state, { entry, prepared, approval: undefined, judgement }, options);
 }
 
@@ -130,23 +133,24 @@ async function byLevel(
     case 'deny':
       return denied(entry, 'This call needs an approval, and nobody can give one here.');
     case 'ask': {
-      const yes = await isApproved(() => people.decide(pending), options.signal);
+      const yes = await isApproved(pending, () => people.decide(pending), options);
       return yes ? { kind: 'run', entry, prepared, authority: 'callback' } : denied(entry, 'Not approved.');
     }
   }
 }
 
 /** Only a plain yes is one; a callback that fails, or that the end of the run has overtaken, has not said it. */
-async function isApproved(decide: () => boolean | Promise<boolean>, signal: AbortSignal): Promise<boolean> {
-  const over = new AbortController();
+async function isApproved(
+  { runId }: PendingTool,
+  decide: () => boolean | Promise<boolean>,
+  { signal, logger }: Pick<BatchOptions, 'signal' | 'logger'>,
+): Promise<boolean> {
   try {
-    const stopped = aborted(signal, over.signal).then(() => false);
-    const said: unknown = await Promise.race([Promise.resolve().then(decide), stopped]);
+    const said: unknown = await untilAborted(Promise.resolve().then(decide), signal);
     return said === true;
-  } catch {
+  } catch (cause) {
+    if (!signal.aborted) logger.error('A callback for approvals failed.', { runId }, cause);
     return false;
-  } finally {
-    over.abort('over');
   }
 }
 
@@ -177,21 +181,29 @@ function askQuestions(state: RunState, { entry, prepared, asked }: AskedCall, op
   return { kind: 'ask', pending: { ...pending, questions: parsed.questions } };
 }
 
+interface BegunCall {
+  readonly entry: CallState;
+  readonly begun: Extract<CallProgress, { at: 'dispatched' }>;
+  readonly prepared: PreparedCall;
+  readonly asked: PendingEntry | undefined;
+}
+
 /** The call was begun and its outcome is unknown (E-541). */
-function afterDispatch(state: RunState, { entry, prepared, asked }: AskedCall, options: BatchOptions): BatchItem {
-  const approval = approvalOf(asked, prepared);
-  const authority = approval === undefined ? 'policy' : `approval:${approval.approvalId}`;
-  if (prepared.tool.replay === 'safe' || prepared.tool.replay === 'idempotent')
-    return { kind: 'run', entry, prepared, authority };
-  const attempt = entry.progress.at === 'dispatched' ? entry.progress.toolAttempt : 0;
-  const said = asked?.kind === 'recovery' && asked.toolAttempt === attempt ? asked.decided : null;
-  if (said === null || said === undefined) {
-    if (onUnknown(state, prepared.tool, options.people) === 'park')
-      return { kind: 'ask', pending: pendingFor(state, { entry, prepared, kind: 'recovery' }, options) };
-    return answered(entry, { outcome: 'unknown', content: unknownOutcome, isError: true });
+function afterDispatch(state: RunState, call: BegunCall, options: BatchOptions): BatchItem {
+  const { entry, begun, prepared, asked } = call;
+  const word = asked?.kind === 'recovery' && asked.toolAttempt === begun.toolAttempt ? asked : undefined;
+  const said = word?.decided ?? null;
+  if (said === null) {
+    if (mayRepeat(begun, prepared)) {
+      const approval = approvalOf(asked, prepared);
+      return { kind: 'run', entry, prepared, authority: approval === undefined ? 'policy' : `approval:${approval.approvalId}` };
+    }
+    return judgeUnknown(state, call, options);
   }
   switch (said.decision) {
     case 'retry':
+      if (prepared.verdict === 'refuse') return unknown(entry, `It cannot be repeated: ${prepared.content}`);
+      if (prepared.argsDigest !== word?.argsDigest) return judgeUnknown(state, call, options);
       return { kind: 'run', entry, prepared, authority: `approval:${said.approvalId}` };
     case 'result': {
       const { content, isError } = said.output ?? { content: '', isError: false };
@@ -204,17 +216,36 @@ function afterDispatch(state: RunState, { entry, prepared, asked }: AskedCall, o
     case 'decline':
     case 'expired':
     case 'cancelled':
-      return answered(entry, { outcome: 'unknown', content: `${unknownOutcome} It was given up.`, isError: true });
+      return unknown(entry, 'It was given up.');
   }
 }
 
-export const unknownOutcome =
+/** It was begun as one that may be repeated, and is still the very same (E-540). */
+function mayRepeat(begun: BegunCall['begun'], prepared: PreparedCall): prepared is RunnableCall {
+  if (prepared.verdict === 'refuse' || prepared.argsDigest !== begun.argsDigest) return false;
+  return begun.replay !== 'manual' && (prepared.tool.replay ?? 'manual') !== 'manual';
+}
+
+function judgeUnknown(state: RunState, { entry, begun, prepared }: BegunCall, options: BatchOptions): BatchItem {
+  const tool = prepared.verdict === 'run' ? prepared.tool : undefined;
+  if (onUnknown(state, tool, options.people) === 'tell-model') return unknown(entry);
+  const { name, input, argsDigest, replay, toolAttempt } = begun;
+  const call = { id: entry.call.id, name, input };
+  const as = prepared.verdict === 'run' ? identified(prepared) : { argsDigest };
+  return { kind: 'ask', pending: pendingTool(state, { kind: 'recovery', call, replay, toolAttempt, ...as }, options.nowMs) };
+}
+
+const unknownOutcome =
   'The outcome of this call is unknown: it may have run, wholly or in part. Check before repeating it.';
 
+function unknown(entry: CallState, why = ''): BatchItem {
+  return answered(entry, { outcome: 'unknown', content: `${unknownOutcome} ${why}`.trimEnd(), isError: true });
+}
+
 /** Whether an unknown outcome waits for a person: only where one can be waited for (E-542). */
-export function onUnknown({ config }: RunState, tool: Tool, people: People): 'park' | 'tell-model' {
+export function onUnknown({ config }: RunState, tool: Tool | undefined, people: People): 'park' | 'tell-model' {
   if (people.how !== 'park') return 'tell-model';
-  return tool.onUnknown ?? config?.permissions?.onUnknown ?? 'tell-model';
+  return tool?.onUnknown ?? config?.permissions?.onUnknown ?? 'tell-model';
 }
 
 export function pendingFor(
@@ -223,17 +254,20 @@ export function pendingFor(
   { nowMs }: Pick<BatchOptions, 'nowMs'>,
 ): PendingTool {
   const { tool, input } = o.prepared;
-  const { progress } = o.entry;
-  return pendingTool(state, {
+  const { progress, call } = o.entry;
+  const request = {
     kind: o.kind,
-    callId: o.entry.call.id,
-    name: tool.name,
-    input,
-    argsDigest: o.prepared.argsDigest,
+    call: { id: call.id, name: tool.name, input },
+    ...identified(o.prepared),
     replay: tool.replay ?? 'manual',
-    attempt: progress.at === 'dispatched' ? progress.toolAttempt : 0,
-    nowMs,
-  });
+    toolAttempt: progress.at === 'dispatched' ? progress.toolAttempt : 0,
+  };
+  return pendingTool(state, request, nowMs);
+}
+
+/** What a decision is bound to (E-603, E-903). */
+function identified({ argsDigest, tool }: RunnableCall): Pick<PendingTool, 'argsDigest' | 'toolIdentity'> {
+  return { argsDigest, ...(tool.identity === undefined ? {} : { toolIdentity: tool.identity }) };
 }
 
 function denied(entry: CallState, content: string): BatchItem {

@@ -14,7 +14,7 @@ export type PreparedCall =
       readonly call: ToolCall;
       readonly tool: Tool;
       readonly input: JsonObject;
-      /** Of name and input: what an approval is bound to (E-530). */
+      /** Of name and input, and of the tool's identity: what an approval is bound to (E-530, E-903). */
       readonly argsDigest: string;
     }
   | { readonly verdict: 'refuse'; readonly call: ToolCall; readonly outcome: ToolOutcome; readonly content: string };
@@ -47,13 +47,13 @@ export function createToolbox(tools: readonly Tool[], changes: readonly ChangeCa
       const validate = await validatorOf(tool.inputSchema);
       if (validate === null) return refuse(`The schema of '${tool.name}' is broken; this tool cannot be used.`);
       if (!validate(input)) return refuse(`Invalid arguments for '${tool.name}': ${firstError(validate)}.`);
-      return { verdict: 'run', call, tool, input, argsDigest: digestOf(tool.name, input) };
+      return { verdict: 'run', call, tool, input, argsDigest: digestOf(tool, input) };
     },
   };
 }
 
-function digestOf(name: string, input: JsonObject): string {
-  return hash('sha256', canonicalJson({ name, input }));
+function digestOf({ name, identity }: Tool, input: JsonObject): string {
+  return hash('sha256', canonicalJson(identity === undefined ? { name, input } : { name, input, identity }));
 }
 
 const validators = new WeakMap<JsonObject, ValidateFunction | null>();

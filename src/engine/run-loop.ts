@@ -65,7 +65,9 @@ export async function* runLoop(
     options.onState?.(state);
   };
   const unstopped: string[] = [];
-  const work = workOn(parts, { ...options, signal: turn.signal }, { current: () => state, unstopped });
+  // What is remembered of a conversation as it is read goes with this array: a run that parks keeps nothing of it.
+  const history = [...options.history];
+  const work = workOn(parts, { ...options, history, signal: turn.signal }, { current: () => state, unstopped });
   let fault: ErrorInfo | null = null;
   try {
     for (let step = await turn.wait(work.next()); step.done !== true; step = await turn.wait(work.next()))

@@ -9,7 +9,15 @@
 //     What a shutdown cuts short stays as it is in the log, for the next owner to judge.
 
 import { answerCall, applyDrafts } from '../core/closing.ts';
-import { answerFinished, answerStored, noteOnLoop, type AnswerOptions } from './tool-answer-events.ts';
+import {
+  answerFinished,
+  answerStored,
+  effectsOf,
+  noteOnLoop,
+  readableText,
+  type AnswerOptions,
+} from './tool-answer-events.ts';
+import { callEvents } from '../core/call-events.ts';
 import {
   confirmItem,
   onUnknown,
@@ -21,8 +29,9 @@ import {
 } from './prepare-batch.ts';
 import { createToolNews, type ToolNews } from './tool-news.ts';
 import { executeCall, timeoutMsOf, toolRetryMs, type Finished } from './execute-call.ts';
-import { executionKeyOf, type EventDraft, type PendingTool } from '../core/run-event.ts';
-import { sleep, type Clock } from '../core/clock.ts';
+import { head } from '../core/text.ts';
+import type { EventDraft, PendingTool } from '../core/run-event.ts';
+import { sleep } from '../core/clock.ts';
 import { StopTurn, stopOf } from '../core/stop-turn.ts';
 import type { ProgressPolicy } from './policies.ts';
 import type { Rule } from '../core/rule.ts';
@@ -30,7 +39,6 @@ import type { RunState } from '../core/run-state.ts';
 
 export interface ToolRun extends Omit<BatchOptions, 'nowMs' | 'rules'>, Omit<AnswerOptions, 'nowMs'> {
   readonly pause?: AbortSignal;
-  readonly clock: Clock;
   readonly progress: ProgressPolicy;
   /** Remembered decisions as they are now. */
   rules(): Promise<readonly Rule[]>;
@@ -181,26 +189,17 @@ async function* dispatch(
 
 function intents(state: RunState, { entry, prepared, authority, toolAttempt }: Runnable, run: ToolRun): EventDraft[] {
   const { call, tool, input, argsDigest } = prepared;
-  const position = { step: state.step, attempt: state.open?.attempt ?? 0 };
-  const executionKey = executionKeyOf(state.runId, position.step, call.id);
-  const childRunId = tool.childRunId?.(executionKey);
-  const dispatched: EventDraft = {
-    type: 'tool-dispatched',
-    data: {
-      id: call.id,
-      executionKey,
-      toolAttempt,
-      argsDigest,
-      replay: tool.replay ?? 'manual',
-      timeoutMs: timeoutMsOf(prepared, run.policy),
-      authority,
-      ...(childRunId === undefined ? {} : { childRunId }),
-    },
-    ...position,
-  };
-  if (entry.progress.at !== 'written' || toolAttempt > 1) return [dispatched];
-  const data = { id: call.id, name: tool.name, input, executionKey, willRun: true };
-  return [{ type: 'tool-call-start', data, ...position }, dispatched];
+  const events = callEvents(state, { id: call.id, name: tool.name, input });
+  const childRunId = tool.childRunId?.(events.executionKey);
+  const dispatched = events.dispatch({
+    toolAttempt,
+    argsDigest,
+    replay: tool.replay ?? 'manual',
+    timeoutMs: timeoutMsOf(prepared, run.policy),
+    authority,
+    ...(childRunId === undefined ? {} : { childRunId }),
+  });
+  return entry.progress.at !== 'written' || toolAttempt > 1 ? [dispatched] : [events.start(true), dispatched];
 }
 
 /** Resolves when the handler has ended and its end is among the news; what it shows after that is not heard. */
@@ -218,6 +217,9 @@ async function start(item: Runnable, run: ToolRun, news: ToolNews): Promise<void
   news.finish(finished);
 }
 
+/** Of what a stopped call said, as much as a person reads who is asked about it. */
+const mostReasonUnits = 2000;
+
 /** What follows a handler's end: its answer, a question to a person, or another try after the returned wait. */
 async function* settle(item: Runnable, finished: Finished, run: ToolRun): AsyncGenerator<Drafts, number | null> {
   const state = run.current();
@@ -233,7 +235,10 @@ async function* settle(item: Runnable, finished: Finished, run: ToolRun): AsyncG
   if (waitMs !== null) return waitMs;
   const manual = (prepared.tool.replay ?? 'manual') === 'manual';
   if (outcome === 'timeout' && manual && onUnknown(state, prepared.tool, run.people) === 'park') {
-    yield [requestOf(state, pendingFor(state, { entry, prepared, kind: 'recovery' }, { nowMs: run.clock.now() }))];
+    const pending = pendingFor(state, { entry, prepared, kind: 'recovery' }, { nowMs: run.clock.now() });
+    const reason = head(readableText(output.content, outcome, run), mostReasonUnits);
+    const spent = output.usage ? { usage: output.usage } : {};
+    yield [...effectsOf(state, finished, run), requestOf(state, { ...pending, reason, ...spent })];
     return null;
   }
   const told = outcome === 'cancelled' && manual ? { ...finished, outcome: 'unknown' as const } : finished;

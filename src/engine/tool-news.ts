@@ -12,6 +12,7 @@ import type { ProgressPolicy } from './policies.ts';
 import type { RunState } from '../core/run-state.ts';
 
 const mostWaiting = 65_536;
+const leftOut = '\n[Output that came too fast was left out here.]\n';
 
 export interface ToolNews {
   show(piece: { readonly id: string; readonly name: string; readonly text: string }): void;
@@ -36,7 +37,7 @@ export function createToolNews(o: {
   readonly current: () => RunState;
 }): ToolNews {
   const { clock, progress } = o;
-  const texts = new Map<string, { readonly name: string; text: string }>();
+  const texts = new Map<string, { readonly name: string; text: string; cut: boolean }>();
   let notices: EventDraft[] = [];
   let finished: Finished[] = [];
   let due: string[] = [];
@@ -50,7 +51,8 @@ export function createToolNews(o: {
   return {
     show({ id, name, text }) {
       if (text === '') return;
-      const known = texts.get(id) ?? { name, text: '' };
+      const known = texts.get(id) ?? { name, text: '', cut: false };
+      known.cut ||= known.text.length + text.length > mostWaiting;
       known.text = head(known.text + text, mostWaiting);
       texts.set(id, known);
       fill();
@@ -82,9 +84,9 @@ export function createToolNews(o: {
       await (wake ??= Promise.withResolvers<void>()).promise;
     },
     take() {
-      const pieces = [...texts].map(([id, { name, text }]): EventDraft => ({
+      const pieces = [...texts].map(([id, { name, text, cut }]): EventDraft => ({
         type: 'tool-output-delta',
-        data: { id, name, text },
+        data: { id, name, text: cut ? text + leftOut : text },
         ...position(),
       }));
       const taken = { shown: [...pieces, ...notices], finished, due };

@@ -61,6 +61,8 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
+  /** Of a tool that others may change: a hash of what it is. Its approvals and rules hold for that alone (E-903). */
+  readonly identity?: string;
   readonly useKind?: UseKind;
   readonly permission?: PermissionLevel;
   readonly replay?: ReplayPolicy;

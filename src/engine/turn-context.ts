@@ -49,7 +49,7 @@ export async function prepareTurn(
   const tools = turnTools(parts, options, current);
   const disabled = new Set(options.state.config?.disabledTools);
   const changes = (parts.middleware ?? []).flatMap(({ beforeTool }) => beforeTool ?? []);
-  const fixed = createToolbox(tools, changes);
+  const fixed: TurnToolbox = { ...createToolbox(tools, changes), degraded: [], guidance: '' };
   let box: { readonly listings: readonly ToolListing[]; readonly toolbox: TurnToolbox } | null = null;
   return {
     parts,
@@ -60,7 +60,7 @@ export async function prepareTurn(
     current,
     noteUnstopped: (what) => void unstopped.push(...what),
     async toolbox() {
-      if (parts.sources === undefined || parts.sources.length === 0) return { ...fixed, degraded: [], guidance: '' };
+      if (parts.sources === undefined || parts.sources.length === 0) return fixed;
       const listings = await Promise.all(parts.sources.map((source) => source.list()));
       if (box !== null && listings.every((listing, at) => listing.tools === box?.listings[at]?.tools))
         return box.toolbox;

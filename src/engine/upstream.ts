@@ -10,7 +10,7 @@ import { createMailbox, type Mailbox } from './mailbox.ts';
 import { listenToBytes } from './upstream-bytes.ts';
 import { startWatch, type Notice, type Watch, type WatchLimits } from './watch.ts';
 import type { Clock } from '../core/clock.ts';
-import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ModelRequest, OpenedModel } from './model.ts';
 
 export interface UpstreamCall {
@@ -112,12 +112,25 @@ function limitsOf({ policies: { retry }, opened, request }: UpstreamCall): Watch
   const idleMs = retry.streamIdleTimeoutSeconds === null ? null : retry.streamIdleTimeoutSeconds * 1000;
   const promptly = opened.traits.firstEventPromptly === true ? retry.streamFirstEventTimeoutSeconds : null;
   // Ten seconds more for each 100,000 tokens of about four characters (E-303).
-  const firstEventMs = promptly === null ? null : promptly * 1000 + Math.floor(unitsIn(request.prompt) / 40);
+  const firstEventMs = promptly === null ? null : promptly * 1000 + Math.floor(unitsOf(request.prompt) / 40);
   return {
     firstEventMs: firstEventMs === null ? null : Math.min(firstEventMs, idleMs ?? Infinity),
     idleMs,
     callMs: callTimeoutMs(retry, request.maxOutputTokens ?? null),
   };
+}
+
+const knownUnits = new WeakMap<LanguageModelV4Message, number>();
+
+/** A long run sends the same messages again at each step: each is counted once. */
+function unitsOf(prompt: LanguageModelV4Prompt): number {
+  let units = 0;
+  for (const message of prompt) {
+    const own = knownUnits.get(message) ?? unitsIn(message);
+    knownUnits.set(message, own);
+    units += own;
+  }
+  return units;
 }
 
 function unitsIn(value: unknown): number {
@@ -162,6 +175,10 @@ function untilAborted<T>(promise: Promise<T>, signal: AbortSignal, discard: (lat
     };
     if (signal.aborted) return onAbort();
     signal.addEventListener('abort', onAbort);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    const letGo = () => signal.removeEventListener('abort', onAbort);
+    promise.then(
+      (value) => (letGo(), resolve(value)),
+      (error: unknown) => (letGo(), reject(error)),
+    );
   });
 }

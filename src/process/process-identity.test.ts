@@ -29,12 +29,16 @@ test('E-826: this process is alive, also when it is stopped; one that has ended 
 });
 
 test('I2: one that is killed and that nobody has taken note of is dead', async () => {
-  // The parent never waits for it: a zombie until the parent goes.
-  const { pid } = await startOther('sleep 60 & echo $!; exec sleep 60');
+  const { child, pid } = await startOther('sleep 60 & echo $!; exec sleep 61');
+  const until = async (holds: () => boolean) => {
+    for (let round = 0; round < 400 && !holds(); round++) await pause(10);
+    expect(holds()).toBe(true);
+  };
+  // From then on the parent waits for nobody: what it started is a zombie until it goes itself.
+  await until(() => readEntry(child.pid ?? 0)?.name === 'sleep');
   const zombie = identityOf(pid);
   process.kill(pid, 'SIGKILL');
-  for (let round = 0; round < 200 && readEntry(pid)?.state !== 'Z'; round++) await pause(10);
-  expect(readEntry(pid)?.state).toBe('Z');
+  await until(() => readEntry(pid)?.state === 'Z');
   expect(lookAtProcess(zombie)).toBe('dead');
 });
 

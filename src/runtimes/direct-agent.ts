@@ -84,7 +84,11 @@ export function createDirectAgent(agent: AssembledAgent): Agent {
     if (unnamed.length > unnamedSessions) for (const id of unnamed.splice(0, 1)) sessions.delete(id);
   }
 
-  function streamOf(run: DirectRun, { children = false }: ResumeOptions, start: () => Promise<void>): RunStream {
+  function streamOf(
+    run: DirectRun,
+    { children = false }: ResumeOptions,
+    start: (cancelled: AbortSignal) => Promise<void>,
+  ): RunStream {
     let after = 0;
     let below: ReadonlyMap<RunId, number> = new Map();
     const follow = (signal: AbortSignal) => run.log.follow({ after, signal });
@@ -93,10 +97,10 @@ export function createDirectAgent(agent: AssembledAgent): Agent {
       sessionId: run.session.id,
       owns: true,
       clock: agent.engine.clock,
-      start() {
+      start(cancelled) {
         after = run.log.length;
         below = new Map(run.family.runs.map(({ runId, log }) => [runId, log.length]));
-        return start();
+        return start(cancelled);
       },
       follow: (signal) => (children ? withChildren(follow(signal), followChild(run, below)) : follow(signal)),
       cancel: () => runs.cancel(run),
@@ -105,9 +109,13 @@ export function createDirectAgent(agent: AssembledAgent): Agent {
 
   const runStream: Agent['runStream'] = (input, options = {}) => {
     const run = newRun(agent, sessionOf(options.sessionId));
-    return streamOf(run, options, async () => {
+    return streamOf(run, options, async (cancelled) => {
       claim(run);
-      await runs.start(run, input, { ...options, people: peopleOf(run, options) });
+      await runs.start(run, input, {
+        ...options,
+        signals: signalsOf(options, cancelled),
+        people: peopleOf(run, options),
+      });
     });
   };
 
@@ -123,9 +131,10 @@ export function createDirectAgent(agent: AssembledAgent): Agent {
     resume(runId, options = {}) {
       const run = runs.find(runId);
       if (run === undefined || !isParked(run.state)) throw notParked();
-      return streamOf(run, options, async () => {
+      return streamOf(run, options, async (cancelled) => {
         const decide = () => decidePending(runs, run, options);
-        await runs.resume(run, { ...options, cause: 'resume', decide, people: peopleOf(run, options) });
+        const signals = signalsOf(options, cancelled);
+        await runs.resume(run, { signals, cause: 'resume', decide, people: peopleOf(run, options) });
       });
     },
     busy: (name) => (name === undefined ? runs.size > 0 : (sessions.get(sessionIdOf(name))?.running ?? null) !== null),
@@ -163,6 +172,10 @@ function wordOn({ kind }: PendingEntry, yes: boolean) {
     case 'question':
       return 'decline';
   }
+}
+
+function signalsOf({ signal }: ResumeOptions, cancelled: AbortSignal): readonly AbortSignal[] {
+  return signal === undefined ? [cancelled] : [cancelled, signal];
 }
 
 function peopleOf(run: DirectRun, { onApproval }: ResumeOptions): People {

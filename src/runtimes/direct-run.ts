@@ -28,6 +28,8 @@ export interface DirectRun {
   /** The fold of its log. */
   state: RunState;
   stop: AbortController;
+  /** Aborts when the run is over: nobody who could cancel it needs to be listened to any more. */
+  readonly over: AbortController;
 }
 
 /** The runs of sub-agents below one run, at any depth: let go with it. */
@@ -73,7 +75,14 @@ export function isParked({ result }: RunState): boolean {
 
 function makeRun(agent: AssembledAgent, own: Pick<DirectRun, 'runId' | 'session' | 'log' | 'family'>): DirectRun {
   const state = initialRunState(own.runId, own.session.id);
-  return { ...own, agent, observers: observersOf(agent), state, stop: new AbortController() };
+  return {
+    ...own,
+    agent,
+    observers: observersOf(agent),
+    state,
+    stop: new AbortController(),
+    over: new AbortController(),
+  };
 }
 
 function childSessionId(runId: RunId): SessionId {

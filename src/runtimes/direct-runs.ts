@@ -39,7 +39,8 @@ export interface StartOptions {
 }
 
 export interface WorkOptions {
-  readonly signal?: AbortSignal;
+  /** Each cancels the run, at work or parked (E-040); a sub-agent's only while it is at work: it parks with its parent. */
+  readonly signals: readonly AbortSignal[];
   readonly people: People;
 }
 
@@ -77,6 +78,7 @@ export class DirectRuns {
     const begin = async () => {
       await quiet;
       await options.decide().finally(() => this.#resuming.delete(run));
+      if (!isParked(run.state)) throw notParked(); // It was cancelled meanwhile.
       this.#startLeg(run, options.cause);
     };
     await this.#work(run, begin(), options);
@@ -86,10 +88,10 @@ export class DirectRuns {
   decide(
     run: DirectRun,
     executionKey: string,
-    { by, ...said }: Parameters<typeof decidedBy>[2] & { readonly by: string },
+    said: Omit<Parameters<typeof decidedBy>[1], 'step'>,
   ): void {
     const entry = run.state.pending.find((each) => each.executionKey === executionKey && isOpen(each));
-    if (entry !== undefined) this.#add(run, [decidedBy(by, entry, said)]);
+    if (entry !== undefined) this.#add(run, [decidedBy(entry, { ...said, step: run.state.step })]);
   }
 
   /** Resolves when the run is over; a parked one is closed. */
@@ -97,6 +99,13 @@ export class DirectRuns {
     run.stop.abort(new StopTurn('cancel'));
     await this.#working.get(run.runId);
     if (isParked(run.state)) this.#closeParked(run);
+  }
+
+  /** For whom nobody waits. */
+  #cancelAloud(run: DirectRun): void {
+    const onFailure = (cause: unknown) =>
+      run.agent.engine.logger.error('A run could not be cancelled.', { runId: run.runId }, cause);
+    this.cancel(run).catch(onFailure);
   }
 
   async cancelAll(): Promise<void> {
@@ -148,12 +157,11 @@ export class DirectRuns {
   }
 
   /** The run is at work from here until it is over or parked. Resolves, or rejects, with its beginning. */
-  #work(run: DirectRun, begun: Promise<void>, { signal, people }: WorkOptions): Promise<void> {
+  #work(run: DirectRun, begun: Promise<void>, { signals, people }: WorkOptions): Promise<void> {
     const { runId, agent } = run;
-    if (run.family.find(runId) === undefined) this.#runs.set(runId, run);
-    const onAbort = () => run.stop.abort(new StopTurn('cancel'));
-    signal?.addEventListener('abort', onAbort);
-    if (signal?.aborted === true) onAbort();
+    const isCallers = run.family.find(runId) === undefined;
+    if (isCallers) this.#runs.set(runId, run);
+    const heard = isCallers ? run.over : new AbortController();
     const driven = begun.then(
       () => this.#drive(run, people),
       () => this.#leave(run), // Refused: its caller is told.
@@ -161,10 +169,14 @@ export class DirectRuns {
     const done = driven
       .catch((cause: unknown) => agent.engine.logger.error('A run could not be driven.', { runId }, cause))
       .finally(() => {
-        signal?.removeEventListener('abort', onAbort);
+        if (!isCallers) heard.abort();
         if (this.#working.get(runId) === done) this.#working.delete(runId);
       });
     this.#working.set(runId, done);
+    const onAbort = () => this.#cancelAloud(run);
+    for (const signal of signals)
+      if (signal.aborted) onAbort();
+      else signal.addEventListener('abort', onAbort, { signal: heard.signal });
     return begun;
   }
 
@@ -194,7 +206,7 @@ export class DirectRuns {
 
   async #runChild({ family }: DirectRun, asked: ChildRun, parents: People): Promise<RunResult> {
     const { child, runId, task, parent, permissions, decisions, context } = asked;
-    const work = { signal: context.signal, people: below(child.name, parents) };
+    const work = { signals: [context.signal], people: below(child.name, parents) };
     const known = family.find(runId);
     const run = known ?? family.add(child.agent, runId);
     if (known === undefined) await this.start(run, task, { parent, permissions, ...work });
@@ -222,8 +234,9 @@ export class DirectRuns {
   }
 
   /** The session is free, and has the conversation that the run leaves (I2). One that was refused leaves nothing. */
-  #leave({ runId, session, state, family }: DirectRun): void {
+  #leave({ runId, session, state, family, over }: DirectRun): void {
     if (isParked(state)) return;
+    over.abort();
     session.running = null;
     this.#runs.delete(runId);
     if (state.result === null) return;

@@ -76,7 +76,7 @@ describe('E-050: submit', () => {
     expect(await rig.store.unfinishedRuns()).toEqual([]);
   });
 
-  test('E-101, E-105: parts of a message keep their bytes with the run', async () => {
+  test('E-105: parts of a message keep their bytes with the run', async () => {
     await using rig = openRuntime(always);
     const data = new Uint8Array([137, 80, 78, 71]);
     const content = [

@@ -3,7 +3,8 @@
 // N1. One key, one run, whoever submits it and how often at once; another input under it is refused.
 // N2. A run of a session goes on from whatever that has come to, or is refused because another one is at work in it (E-023).
 
-import { acceptTask, type Accepted, type ChildOf, type TaskBody } from '../tasks/accept-task.ts';
+import { acceptTask, type Accepted, type ChildOf } from '../tasks/accept-task.ts';
+import { plainTask } from '../tasks/task-body.ts';
 import { agentBase } from './agent-adapter.ts';
 import { canonicalJson, toJsonValue, type JsonObject } from '../core/json.ts';
 import { ConfigurationError, IdempotencyConflictError, RequestError, RuntimeStateError } from '../core/errors.ts';
@@ -57,7 +58,7 @@ export async function admitRun(
   const harnessId = await ensureHarness(services, libraryPrincipal, agentBase(ref.name));
   const session = name === undefined ? null : place.sessionId;
   if (session !== null && name === session) await requireSession(services, session);
-  const body = { ...plainBody, messages, harnessId, model, metadata, limits };
+  const body = { ...libraryTask, messages, harnessId, model, metadata, limits };
   const request = {
     principal: libraryPrincipal,
     idempotency: requestId === undefined ? null : { key: requestId, bodyHash: hashOf({ ...body, session }) },
@@ -125,7 +126,7 @@ export async function admitChild(
 ): Promise<void> {
   const harnessId = await ensureHarness(services, libraryPrincipal, base);
   const messages = [{ content: [{ type: 'text', text: task }] }] as const;
-  const body = { ...plainBody, messages, harnessId, model: null, metadata: {}, previousResponseId: null };
+  const body = { ...libraryTask, messages, harnessId };
   const ids = { runId, sessionId };
   await acceptTask(services, { principal: libraryPrincipal, body, idempotency: null, ids, child });
 }
@@ -135,14 +136,7 @@ export function followUpOf(
   { sessionId, harnessId }: RunRecord,
   { content, messageId }: { readonly content: readonly UserPart[]; readonly messageId: string | null },
 ): FollowUp {
-  const body = {
-    ...plainBody,
-    messages: [{ content }],
-    harnessId,
-    model: null,
-    metadata: {},
-    previousResponseId: null,
-  };
+  const body = { ...libraryTask, messages: [{ content }], harnessId };
   return { sessionId, body, bodyHash: hashOf(body), messageId };
 }
 
@@ -152,17 +146,7 @@ export async function firstEvent({ store }: Services, runId: RunId): Promise<Run
   return first;
 }
 
-const plainBody = {
-  instructions: null,
-  inputItems: [],
-  store: true,
-  background: true,
-  maxOutputTokens: null,
-  maxStep: null,
-  timeoutSeconds: null,
-  reinsEvents: true,
-  ignoredFields: [],
-} satisfies Partial<TaskBody>;
+const libraryTask = { ...plainTask, background: true, reinsEvents: true };
 
 /** What makes two requests the same: everything but the place that the conversation has come to. */
 function hashOf(asked: object): string {

@@ -3,11 +3,12 @@
 // O1. A reader ends with the leg that is open when it comes, or was last, or with the run, as it was asked for (E-051).
 //     Words of people may stand behind the result of a leg: they belong to no leg.
 // O2. A run that waits for nothing any more, and has yet to be taken up, is one whose next leg is open.
-// O3. What retention removed is named once, before the first event behind it (E-151).
+// O3. What retention removed is named once, before the first event behind it (E-151); so is what cannot be read (E-150).
 
 import { CursorError, RuntimeStateError } from '../core/errors.ts';
 import { sleep } from '../core/clock.ts';
 import { endsLog } from '../stores/event-shape.ts';
+import { isOutage, overOutages } from './over-outages.ts';
 import { withChildren } from './with-children.ts';
 import type { RunEvent, RunEventOf } from '../core/run-event.ts';
 import type { RunId } from '../core/ids.ts';
@@ -47,7 +48,7 @@ export function followDurable(sources: Sources, runId: RunId, options: ReadOptio
 }
 
 async function* followOwn(sources: Sources, runId: RunId, o: ReadOptions): Batches {
-  const { store, log } = sources;
+  const { store } = sources;
   const { after, signal, follow = 'leg' } = o;
   const run = await store.run(runId);
   const last = run?.lastSeq ?? 0;
@@ -57,7 +58,8 @@ async function* followOwn(sources: Sources, runId: RunId, o: ReadOptions): Batch
   const isEnd = (event: RunEvent) =>
     event.type === 'run-result' && (endsLog(event) || (follow === 'leg' && event.seq >= (end ?? last + 1)));
   const holes = nameHoles(after, last);
-  for await (const stored of log.follow(runId, { after, signal })) {
+  if (run === null) return;
+  for await (const stored of overOutages(sources, runId, { sessionId: run.sessionId, after, signal })) {
     const at = stored.findIndex(isEnd);
     yield holes(at === -1 ? stored : stored.slice(0, at + 1));
     if (at !== -1) return;
@@ -133,6 +135,7 @@ function nameHoles(after: number, last: number): (events: readonly RunEvent[]) =
   return (events) => {
     const from = next;
     next = (events.at(-1)?.seq ?? after) + 1;
+    if (isOutage(events[0])) return events;
     if (named || next - from === events.length) return events;
     named = true;
     const at = events.findIndex(({ seq }, index) => seq !== from + index);

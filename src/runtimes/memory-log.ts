@@ -5,7 +5,7 @@
 // G2. A reader sees each event once and in order; a slow one holds nobody up and nothing is queued for it.
 // G3. A reader ends with the leg it reads: what a later leg adds is not for it (E-051).
 
-import { numberEvent, stampEvent } from '../stores/event-shape.ts';
+import { numberedEvent } from '../stores/event-shape.ts';
 import type { EventDraft, RunEvent } from '../core/run-event.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 
@@ -44,8 +44,8 @@ export class MemoryLog {
         this.#leg = draft.data.leg;
         this.#legOpen = true;
       }
-      const event = stampEvent(draft, { runId, sessionId, at, leg: this.#leg });
-      this.#events.push(numberEvent(event, this.#events.length + 1));
+      const stamp = { runId, sessionId, at, leg: this.#leg };
+      this.#events.push(numberedEvent(draft, stamp, this.#events.length + 1));
       if (draft.type === 'run-result') {
         this.#ends.push(this.#events.length);
         this.#legOpen = false;

@@ -24,7 +24,7 @@ export interface RunStream extends AsyncIterable<RunEvent>, AsyncDisposable {
   /** The answer's text alone; throws at its end where there is no whole answer (E-039). */
   text(options?: TextOptions): TextStream;
   /** Ends the run, a parked one too. Gives the result of the leg that this stream shows. */
-  cancel(reason?: string): Promise<RunResult>;
+  cancel(): Promise<RunResult>;
 }
 
 /** A run behind a stream. */
@@ -32,15 +32,18 @@ export interface StreamSource {
   readonly runId: RunId;
   readonly sessionId: SessionId;
   readonly owns: boolean;
-  /** Starts the run where it has not begun. Called once, before anything else. */
-  start(): Promise<void>;
+  /**
+   * Starts the run where it has not begun. Called once, before anything else.
+   * @param cancelled  Aborts when the run shall end, which may be before it has begun: a person may be asked first.
+   */
+  start(cancelled: AbortSignal): Promise<void>;
   /** Events in order, each batch what is there; ends with the last event that this stream shows, or when aborted. */
   follow(signal: AbortSignal): AsyncIterable<readonly RunEvent[]>;
   /** The result alone, for who reads nothing, or came when it was read already; absent: it is found by `follow`. */
   ended?(): Promise<RunEventOf<'run-result'>>;
   /** The reader's own: aborted, nothing is waited for any more, and the run goes on (E-036). */
   readonly left?: AbortSignal;
-  cancel(reason?: string): Promise<void>;
+  cancel(): Promise<void>;
   /** The cursor behind an event; absent: the log is gone with its process. */
   cursor?(seq: number): string;
   /** Bounds how long leaving waits for the run to be quiet; absent: as long as it takes. */
@@ -54,7 +57,8 @@ export function createRunStream(source: StreamSource): RunStream {
   let outcome: Promise<RunResult> | null = null;
   let taken = false;
   let over = false;
-  const begin = () => (begun ??= source.start());
+  const cancelled = new AbortController();
+  const begin = () => (begun ??= source.start(cancelled.signal));
   const result = () => {
     outcome ??= awaitResult();
     // Whoever asks for the result hears of a refusal; that nobody asks must not end the process.
@@ -74,19 +78,22 @@ export function createRunStream(source: StreamSource): RunStream {
     }
     throw new StorageError('The log of the run ended before the run did.');
   }
-  const cancel = async (reason?: string) => {
+  const cancel = async () => {
+    cancelled.abort();
     const ended = result();
     await begin();
-    await source.cancel(reason);
+    await source.cancel();
     return ended;
   };
   const leave = async () => {
-    if (begun === null || over) return;
-    const cancelled = cancel().catch(() => {}); // A run that was refused needs no cancel.
-    await (source.clock === undefined ? cancelled : within(quietWithinMs, cancelled, source.clock));
+    if (begun !== null && !over) await cancel().catch(() => {}); // A run that was refused needs no cancel.
   };
+  const bounded = (leaving: Promise<unknown>) =>
+    source.clock === undefined ? leaving : within(quietWithinMs, leaving, source.clock);
 
   async function* read(signal: AbortSignal): AsyncGenerator<readonly RunEvent[]> {
+    // Who owns a run hears of its end, however little of it is read.
+    if (source.owns) void result();
     await begin();
     let last: RunEventOf<'run-result'> | null = null;
     for await (const batch of source.follow(signal)) {
@@ -114,14 +121,14 @@ export function createRunStream(source: StreamSource): RunStream {
       const owns = source.owns && !taken;
       taken = true;
       const left = new AbortController();
-      const batches = leavable(read(left.signal), async () => {
+      const batches = leavable(read(left.signal), async (close) => {
         left.abort();
-        if (owns) await leave();
+        await bounded(Promise.all([owns ? leave() : null, close()]));
       });
       return oneByOne(batches);
     },
     async [Symbol.asyncDispose]() {
-      if (source.owns) await leave();
+      if (source.owns) await bounded(leave());
     },
   };
   return stream;

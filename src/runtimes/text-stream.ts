@@ -29,9 +29,11 @@ export function textOf(stream: RunStream, options: TextOptions = {}): TextStream
     [Symbol.asyncIterator]() {
       const events = stream[Symbol.asyncIterator]();
       const left = new AbortController();
-      return leavable(textIn(events, { stream, signal: left.signal, ...options }), async () => {
+      return leavable(textIn(events, { stream, signal: left.signal, ...options }), async (close) => {
         left.abort();
         await events.return?.();
+        // It ends with the events behind it; how long these are waited for is bounded there.
+        close().catch(() => {});
       });
     },
     [Symbol.asyncDispose]: () => stream[Symbol.asyncDispose](),

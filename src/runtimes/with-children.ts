@@ -1,7 +1,8 @@
 // A run's events with those of its sub-agents among them (E-905). A delegated call is at work alone, so its run's events
 // stand between its dispatch and what comes of it: its answer, or what it waits for.
 //
-// M1. Nothing of a child is lost and nothing of it comes after what its parent made of it, however slow the reader is.
+// M1. Nothing of a child is lost and nothing of it comes after what its parent made of it, however slow the reader is, and
+//     whatever is said to the parent meanwhile.
 // M2. A child is shown while it works: its events do not wait for its parent's next one.
 // M3. A child that is gone on with is shown behind what was shown of it, at any depth.
 
@@ -30,7 +31,7 @@ async function* merge(events: AsyncIterable<readonly RunEvent[]>, children: Chil
       if (done === true) return;
       let shown: RunEvent[] = [];
       for (const event of batch) {
-        if (children.open && event.type !== 'waiting') {
+        if (children.endsWith(event)) {
           if (shown.length > 0) yield shown;
           shown = [];
           yield* children.showRest();
@@ -45,12 +46,56 @@ async function* merge(events: AsyncIterable<readonly RunEvent[]>, children: Chil
   }
 }
 
+interface DelegatedCall {
+  readonly id: string;
+  readonly childRunId: RunId;
+}
+
+/** Whether the parent has heard of what came of the call: what its child still has to say comes before. */
+function endsCall(event: RunEvent, { id }: DelegatedCall): boolean {
+  switch (event.type) {
+    case 'tool-call-complete':
+      return event.data.id === id;
+    case 'tool-result':
+      return event.data.toolCallId === id;
+    // While it is at work nothing else is, and nothing else asks.
+    case 'approval-required':
+    case 'recovery-required':
+    case 'tool-dispatched':
+    case 'run-result':
+      return true;
+    case 'run-started':
+    case 'user-message':
+    case 'step-started':
+    case 'text-delta':
+    case 'thinking-delta':
+    case 'tool-call-delta':
+    case 'thinking-complete':
+    case 'text-complete':
+    case 'turn-complete':
+    case 'attempt-reset':
+    case 'model-switched':
+    case 'waiting':
+    case 'tool-call-start':
+    case 'tool-output-delta':
+    case 'todos-updated':
+    case 'file-changed':
+    case 'approval-decided':
+    case 'step-finished':
+    case 'compacted':
+    case 'budget-reached':
+    case 'error':
+    case 'gap':
+      return false;
+  }
+}
+
 /** The runs that a run has begun, and the one whose turn it is. Names, and what was read, are of the whole tree (M3). */
 class Children {
   readonly #follow: FollowChild;
   readonly #names: Map<RunId, string>;
   readonly #read: Map<RunId, number>;
-  #open: RunId | null = null;
+  #open: DelegatedCall | null = null;
 
   constructor(follow: FollowChild, names: Map<RunId, string>, read: Map<RunId, number>) {
     this.#follow = follow;
@@ -58,12 +103,13 @@ class Children {
     this.#read = read;
   }
 
-  get open(): boolean {
-    return this.#open !== null;
+  endsWith(event: RunEvent): boolean {
+    return this.#open !== null && endsCall(event, this.#open);
   }
 
-  see(event: RunEvent): void {
-    if (event.type === 'tool-dispatched') this.#open = event.data.childRunId ?? null;
+  see({ type, data }: RunEvent): void {
+    if (type !== 'tool-dispatched') return;
+    this.#open = data.childRunId === undefined ? null : { id: data.id, childRunId: data.childRunId };
   }
 
   /** What the child does until its parent's log goes on. */
@@ -72,12 +118,12 @@ class Children {
     const gone = new AbortController();
     const leave = () => gone.abort();
     parentGoesOn.then(leave, leave);
-    yield* this.#show(this.#open, gone.signal);
+    yield* this.#show(this.#open.childRunId, gone.signal);
   }
 
   /** The parent has gone on: what is left of the child's leg. */
   async *showRest(): Batches {
-    if (this.#open !== null) yield* this.#show(this.#open);
+    if (this.#open !== null) yield* this.#show(this.#open.childRunId);
     this.#open = null;
   }
 

@@ -29,6 +29,15 @@ export function numberEvent(event: UnnumberedEvent, seq: number): RunEvent {
   return { ...event, seq };
 }
 
+/** Both at once, for a log that numbers events as they come: a delta is then made once. */
+export function numberedEvent(draft: EventDraft, stamp: EventStamp, seq: number): RunEvent {
+  const { type, step, attempt, block, agentPath, data } = draft;
+  if (block === undefined || agentPath !== undefined) return numberEvent(stampEvent(draft, stamp), seq);
+  const { runId, sessionId, at, leg } = stamp;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- As above.
+  return { v: 1, runId, sessionId, at, leg, step, attempt, block, type, data, seq } as RunEvent;
+}
+
 /** Numbers the events of one append: `after + 1`, `after + 2` … (L1). */
 export function numberEvents(events: readonly UnnumberedEvent[], after: number): RunEvent[] {
   return events.map((event, index) => numberEvent(event, after + 1 + index));

@@ -159,7 +159,7 @@ test('Q4: more facts than fit into one page are met page by page', async () => {
   expect(await end(run)).toMatchObject({ outcome: 'ended' });
 });
 
-test('Q4: a batch whose answer was lost is found in the log, and not written twice', async () => {
+test('Q4, E-101: a batch whose answer was lost is found in the log, and not written twice', async () => {
   let lost = 0;
   const { log, store, open, clock } = rig((real) => ({
     async append(batch, options) {

@@ -16,7 +16,6 @@ import { head, toWellFormed } from '../core/text.ts';
 import { findContinuable, findHarness, findLiveSession } from './find-in-scope.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { Admission, AdmitResult, HarnessRecord, IdempotencyClaim, SessionRecord } from '../stores/store.ts';
-import type { JsonObject, JsonValue } from '../core/json.ts';
 import {
   allowAll,
   noBudgets,
@@ -27,26 +26,7 @@ import {
 } from '../core/run-event.ts';
 import type { ModelChoice } from '../core/model-choice.ts';
 import type { Services } from './services.ts';
-
-/** What a caller asks for, parsed at the door. Names that the caller may have invented are plain strings. */
-export interface TaskBody {
-  readonly messages: readonly UserMessage[];
-  readonly instructions: string | null;
-  readonly inputItems: readonly JsonValue[];
-  readonly model: string | null;
-  readonly harnessId: string | null;
-  readonly previousResponseId: string | null;
-  readonly store: boolean;
-  readonly background: boolean;
-  readonly maxOutputTokens: number | null;
-  readonly maxStep: number | null;
-  readonly timeoutSeconds: number | null;
-  readonly metadata: JsonObject;
-  readonly reinsEvents: boolean;
-  readonly ignoredFields: readonly string[];
-  /** Over those of an agent that was put together in code. */
-  readonly limits?: Partial<Limits>;
-}
+import type { TaskBody } from './task-body.ts';
 
 /** A run that works for another one (E-905). */
 export interface ChildOf {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { acceptTask, type TaskBody } from './accept-task.ts';
+import { acceptTask } from './accept-task.ts';
+import { plainTask, type TaskBody } from './task-body.ts';
 import { awaitResponse, readResponse } from './read-response.ts';
 import { cancelTask } from './cancel-task.ts';
 import { applyDrafts, closeRun } from '../core/closing.ts';
@@ -106,22 +107,7 @@ async function rig(
   return services;
 }
 
-const body: TaskBody = {
-  messages: [{ content: [{ type: 'text', text: 'Go.' }] }],
-  inputItems: [],
-  instructions: null,
-  model: null,
-  harnessId: null,
-  previousResponseId: null,
-  store: true,
-  background: false,
-  maxOutputTokens: null,
-  maxStep: null,
-  timeoutSeconds: null,
-  metadata: {},
-  reinsEvents: false,
-  ignoredFields: [],
-};
+const body: TaskBody = { ...plainTask, messages: [{ content: [{ type: 'text', text: 'Go.' }] }] };
 const accept = (services: Services, more: Partial<TaskBody> = {}) =>
   acceptTask(services, { principal: 'ada', body: { ...body, ...more }, idempotency: null });
 const never = new AbortController().signal;

@@ -1,7 +1,8 @@
 // What people say, and what waits, beside a task's own work: the cases that no single request over HTTP can bring about.
 
 import { afterEach, expect, test } from 'vitest';
-import { acceptTask, type TaskBody } from './accept-task.ts';
+import { acceptTask } from './accept-task.ts';
+import { plainTask, type TaskBody } from './task-body.ts';
 import { admitted, write } from '../testing/store-steps.ts';
 import { admissionOf, pendingOf, queuedOf, requestDraft, resultDraft } from '../testing/store-samples.ts';
 import { approvalIds } from '../core/ids.ts';
@@ -75,22 +76,7 @@ test('UR-31: what the end of its run left open cannot be decided, and says so', 
   expect(await readApproval(services, 'owner', pending.approvalId)).toMatchObject({ status: 'cancelled' });
 });
 
-const body: TaskBody = {
-  messages: [{ content: [{ type: 'text', text: 'Reply with exactly: ok' }] }],
-  instructions: null,
-  inputItems: [],
-  model: null,
-  harnessId: null,
-  previousResponseId: null,
-  store: true,
-  background: false,
-  maxOutputTokens: null,
-  maxStep: null,
-  timeoutSeconds: null,
-  metadata: {},
-  reinsEvents: false,
-  ignoredFields: [],
-};
+const body: TaskBody = { ...plainTask, messages: [{ content: [{ type: 'text', text: 'Reply with exactly: ok' }] }] };
 
 test('UR-32: an entry that cannot start holds its queue, is there to be taken back, and hinders no other session', async () => {
   const services = await open();

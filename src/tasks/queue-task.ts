@@ -1,6 +1,6 @@
 // Follow-ups that wait for their session: in order, durable, held back after a task that failed or was cancelled (E-664).
 
-import { chooseModel, refuseTimeout, type TaskBody } from './accept-task.ts';
+import { chooseModel, refuseTimeout } from './accept-task.ts';
 import { findHarness, findLiveSession } from './find-in-scope.ts';
 import { HarnessMismatchError, IdempotencyConflictError, NotFoundError, RequestError } from '../core/errors.ts';
 import { isJsonObject, toJsonValue } from '../core/json.ts';
@@ -8,6 +8,7 @@ import { startQueued } from './start-queued.ts';
 import type { QueuedTask, SessionRecord } from '../stores/store.ts';
 import type { RunId } from '../core/ids.ts';
 import type { Services } from './services.ts';
+import type { TaskBody } from './task-body.ts';
 
 const maxEntries = 100;
 
@@ -55,8 +56,11 @@ export async function queueTask(services: Services, principal: string, followUp:
     if (started !== undefined) return startedEntry(started);
   }
   const entry = (await queueOf(services, session)).entries.find((each) => each.messageId === messageId);
-  if (entry === undefined) throw new NotFoundError('message');
-  return entry;
+  if (entry !== undefined) return entry;
+  // Somebody has started it, and its run is over already; or it was taken back in this moment, and has no room any more.
+  const known = await services.store.enqueue(task, 0);
+  if (known.outcome === 'known' && known.task.status === 'started') return startedEntry(known.task);
+  throw new NotFoundError('message');
 }
 
 /** What is certain to be refused when its turn comes is refused now. */

@@ -36,7 +36,7 @@ export async function recoverRuns(services: Services): Promise<number> {
   for (const run of open) {
     // What was asked for elsewhere, or in the instant of admission, has set the flag and found nobody to tell.
     if (run.control === 'cancel') runs.stop(run.runId, 'cancel');
-    if (run.control === 'pause') runs.pause(run.runId);
+    if (run.control === 'pause') await pauseHere(services, run.runId);
     if (runs.isDraining || isAtWork(services, run, living) || mustWait(run)) continue;
     left.add(run.runId);
     try {
@@ -49,6 +49,13 @@ export async function recoverRuns(services: Services): Promise<number> {
   }
   for (const runId of ownership.agentless.keys()) if (!left.has(runId)) ownership.agentless.delete(runId);
   return taken;
+}
+
+/** Of now: since it was seen, the run may have parked and been resumed. */
+async function pauseHere({ runs, store, owner }: Services, runId: RunId): Promise<void> {
+  if (!runs.isRunning(runId)) return;
+  const run = await store.run(runId);
+  if (run?.control === 'pause' && run.phase === 'active' && run.owner === owner) runs.pause(runId);
 }
 
 /** Stops what goes on here and is another's by now, or was ended by another (V4). */

@@ -3,8 +3,10 @@
 //
 // R1. Response and frames are the fold of the very events that the log holds (UD-20): they are folded when they are stored.
 //     Only the ending is folded before, as its response is stored with it, and its frames are given out after (UD-21).
+//     Each event is folded once, whoever wrote it, and whenever it is met here.
 // R2. A group is written to its `run-result` and not beyond; nothing is written after it.
 // R3. An ending that somebody's word overtook was not stored: what was folded of it is forgotten, and the run goes on (E-661).
+// R4. A log that is damaged is ended where it ends, by what of it can be read (E-804).
 
 import { AdapterProtocolError } from '../core/errors.ts';
 import { closeRun, type Ending } from '../core/closing.ts';
@@ -37,18 +39,37 @@ export interface RunRecorder {
 export function createRunRecorder(
   services: Services,
   run: RunRecord,
-  { state, frames: folded, lastSeq, leg }: FoldedLog & { readonly leg: number },
+  { leg, ...folded }: FoldedLog & { readonly leg: number },
 ): RunRecorder {
-  const source = { ...run, reinsEvents: state.task?.reinsEvents ?? false };
+  const source = { ...run, reinsEvents: folded.state.task?.reinsEvents ?? false };
   let live = services.frames.open(source);
-  let frames = folded;
-  let ending = false;
-  const writer = services.log.writer({ ...run, lastSeq, leg }, onStored);
+  let { frames, lastSeq } = folded;
+  /** What is stored while the fold is ahead of the log, or is made anew; null: it is folded at once. */
+  let kept: RunEvent[] | null = null;
+  const end = folded.damage === null ? lastSeq : run.lastSeq;
+  const writer = services.log.writer({ ...run, lastSeq: end, leg }, onStored);
 
-  function onStored(events: readonly RunEvent[]): void {
-    if (ending) return;
+  function onStored(stored: readonly RunEvent[]): void {
+    if (kept !== null) return void kept.push(...stored);
+    const events = (stored[0]?.seq ?? 0) > lastSeq ? stored : stored.filter(({ seq }) => seq > lastSeq);
+    lastSeq = events.at(-1)?.seq ?? lastSeq;
     frames.encode = live.wanted;
     live.push(frames.push(events));
+  }
+
+  /** The fold of what is stored, from the start. What readers were not given of it they take from the log. */
+  async function foldAgain(): Promise<FoldedLog> {
+    kept ??= [];
+    const again = await foldLog(services, run);
+    if (again.lastSeq > lastSeq) {
+      live.close();
+      live = services.frames.open(source);
+    }
+    ({ frames, lastSeq } = again);
+    const met = kept;
+    kept = null;
+    onStored(met);
+    return again;
   }
 
   async function writeResult(facts: readonly EventDraft[], status: RunStatus): Promise<Recorded> {
@@ -63,7 +84,7 @@ export function createRunRecorder(
 
   /** Everything before the ending is stored and folded; the ending is folded, stored, and then shown. */
   async function writeEnding(facts: readonly EventDraft[], status: FinalStatus): Promise<Recorded> {
-    ending = true;
+    kept = [];
     frames.encode = live.wanted;
     const shown = frames.push(facts);
     const response = toJsonValue(frames.response());
@@ -73,11 +94,7 @@ export function createRunRecorder(
       live.push(shown);
       return { leg: 'over', taken: result.events };
     }
-    // Readers take what came in from the log; then they find the new feed (R3).
-    live.close();
-    live = services.frames.open(source);
-    frames = (await foldLog(services, run)).frames;
-    ending = false;
+    await foldAgain(); // (R3)
     return { leg: 'open', taken: result.events };
   }
 
@@ -100,11 +117,9 @@ export function createRunRecorder(
     async end(how) {
       for (let over = false; !over;) {
         await writer.flush();
-        const stored = await foldLog(services, run);
-        if (stored.state.result !== null && finalStatus(stored.state.result.status) !== null) return;
-        frames = stored.frames;
-        const status = how.status;
-        over = (await writeEnding(closeRun(stored.state, how, services.clock.now()), status)).leg === 'over';
+        const { state } = await foldAgain();
+        if (state.result !== null && finalStatus(state.result.status) !== null) return;
+        over = (await writeEnding(closeRun(state, how, services.clock.now()), how.status)).leg === 'over';
       }
     },
     close() {

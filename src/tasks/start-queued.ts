@@ -1,6 +1,6 @@
-import { acceptTask, type TaskBody } from './accept-task.ts';
+import { acceptTask } from './accept-task.ts';
 import { RequestError } from '../core/errors.ts';
-import type { JsonObject } from '../core/json.ts';
+import { storedTaskBody } from './task-body.ts';
 import type { QueuedTask } from '../stores/store.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 import type { Services } from './services.ts';
@@ -34,28 +34,31 @@ async function hasAgentOf({ store, harnesses }: Services, { sessionId }: QueuedT
 }
 
 async function start(services: Services, task: QueuedTask): Promise<RunId | null> {
-  const { principal, sessionId, messageId, body } = task;
+  const { principal, sessionId, messageId } = task;
   const queued = { sessionId, messageId };
+  const body = storedTaskBody(task.body);
+  if (body === null) return hold(services, queued, 'damaged');
   try {
-    const request = { principal, body: taskBodyOf(body), idempotency: null, queued };
-    return (await acceptTask(services, request)).runId;
+    return (await acceptTask(services, { principal, body, idempotency: null, queued })).runId;
   } catch (cause) {
     if (overtaken(cause)) return null;
     if (!(cause instanceof RequestError)) throw cause;
-    services.logger.warn('A queued task cannot start; its queue is held.', { ...queued, code: cause.code });
-    await services.store.holdQueue(sessionId, true);
-    return null;
+    return hold(services, queued, cause.code);
   }
+}
+
+async function hold(
+  { store, logger }: Services,
+  queued: Pick<QueuedTask, 'sessionId' | 'messageId'>,
+  code: string,
+): Promise<null> {
+  logger.warn('A queued task cannot start; its queue is held.', { ...queued, code });
+  await store.holdQueue(queued.sessionId, true);
+  return null;
 }
 
 /** Another task came first, the entry was started or taken back in this moment, or the server closes: the next scan looks again. */
 function overtaken(cause: unknown): boolean {
   if (!(cause instanceof RequestError)) return false;
   return cause.status === 409 || cause.status >= 500 || cause.code === 'reins_message_not_found';
-}
-
-/** A stored body is the `TaskBody` it was made from, as JSON; what that did not know yet is absent. */
-function taskBodyOf(stored: JsonObject): TaskBody {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return stored as unknown as TaskBody;
 }

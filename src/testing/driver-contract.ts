@@ -26,7 +26,7 @@ export interface DriverScript {
   readonly parts?: Partial<AgentParts>;
   /** What a person says of each call that waits, by its tool. */
   readonly approve?: Readonly<Record<string, boolean>>;
-  /** The run is cancelled when its first event of this type is seen. */
+  /** The run is cancelled when its first event of this type is seen; `run-result`: once it is parked. */
   readonly cancelAt?: RunEvent['type'];
 }
 
@@ -74,16 +74,19 @@ async function playDirect(script: DriverScript): Promise<Played> {
   const { model, agent } = agentOf(script);
   await using direct = createAgent(agent.config, agent.parts);
   const events: RunEvent[] = [];
+  const onceParked = script.cancelAt === 'run-result';
   let stream = direct.runStream('Go.');
   for (;;) {
     for await (const event of stream) {
       events.push(event);
-      if (event.type === script.cancelAt) void stream.cancel();
+      if (event.type === script.cancelAt && !onceParked) void stream.cancel();
     }
     const result = await stream.result();
     if (!result.needsInput) return { events, result, requests: promptsOf(model.calls) };
     const onApproval = ({ call }: { readonly call: { readonly name: string } }) => script.approve?.[call.name] === true;
-    stream = direct.resume(result.runId, { onApproval });
+    // A run that is parked, and cancelled, has another leg: its end.
+    const cancelled = onceParked ? { signal: AbortSignal.abort() } : { onApproval };
+    stream = direct.resume(result.runId, cancelled);
   }
 }
 
@@ -339,6 +342,6 @@ export const driverScripts: readonly DriverScript[] = [
     name: 'a cancel while a person is waited for',
     replies: [{ pieces: [call('a', 'gated')] }],
     tools: () => [tool('gated', { permission: 'ask' })],
-    cancelAt: 'approval-required',
+    cancelAt: 'run-result',
   },
 ];

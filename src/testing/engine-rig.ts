@@ -244,7 +244,7 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
     decide(callId, { decision, by = 'tester', ...said }) {
       const entry = state().pending.findLast(({ call }) => call.id === callId);
       if (entry === undefined) throw new Error(`Nothing waits for the call ${callId}.`);
-      const draft = decidedBy(by, entry, { decision, ...said });
+      const draft = decidedBy(entry, { ...said, by, step: state().step, decision });
       foreign.push(append(draft));
     },
   };

@@ -311,7 +311,7 @@ function describeFacts(fresh: Fresh): void {
     expect(await store.run(a.runId)).toMatchObject({ owner: 'here', generation: 1, lastSeq: 3 });
   });
 
-  test('E-662, UR-33: a message is taken in once by its id, whoever wrote it first, also after the end', async () => {
+  test('E-101, E-662, UR-33: a message is taken in once by its id, whoever wrote it first, also after the end', async () => {
     const { store } = await fresh();
     const a = await admitted(store, 'a');
     await write(store, a, [noteDraft('own')]);

@@ -51,7 +51,7 @@ export function requestDraft(data: PendingTool, agentPath?: readonly string[]): 
 }
 
 export function decisionDraft(pending: PendingTool, decision: ApprovalWord, by = 'owner'): EventDraft {
-  return decidedBy(by, pending, { decision });
+  return decidedBy(pending, { by, step: pending.step, decision });
 }
 
 /** A draft as a fact that another process appends. */

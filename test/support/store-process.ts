@@ -1,7 +1,8 @@
 // Processes of one store, in this one: each with services, a clock and an upkeep of its own. One that stands still does so
 // in front of, or behind, a call of its store; one that is killed never goes on, and the others see that it is dead.
 
-import { acceptTask, type TaskBody } from '../../src/tasks/accept-task.ts';
+import { acceptTask } from '../../src/tasks/accept-task.ts';
+import type { TaskBody } from '../../src/tasks/task-body.ts';
 import { createBackgroundRuns } from '../../src/tasks/background-runs.ts';
 import { createFrameFeeds } from '../../src/tasks/frame-feeds.ts';
 import { createManualClock, type ManualClock } from '../../src/testing/manual-clock.ts';

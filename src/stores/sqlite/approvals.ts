@@ -113,7 +113,7 @@ export function cancelApprovals(tx: Transaction, runNo: number, atMs: number): v
   const own = 'approval_no IN (SELECT approval_no FROM approval_logs WHERE run_no = ?1) AND approvals.run_no = ?1';
   const open = tx.all(`${selectApprovals} WHERE ${own} AND decided IS NULL`, runNo);
   for (const { pending, runId: run, sessionId: session } of readable(open, approvalRecord)) {
-    const draft = decidedBy('engine', pending, { decision: 'cancelled' });
+    const draft = decidedBy(pending, { by: 'engine', step: pending.step, decision: 'cancelled' });
     const event = stampEvent(draft, { runId: run, sessionId: session, at: atMs, leg: 0 });
     if (event.type === 'approval-decided') closeApproval(tx, event);
   }

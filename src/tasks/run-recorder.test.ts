@@ -1,0 +1,173 @@
+import { afterEach, expect, test } from 'vitest';
+import { acceptTask } from './accept-task.ts';
+import { admissionOf, factOf, resultDraft } from '../testing/store-samples.ts';
+import { closeRun } from '../core/closing.ts';
+import { composeLocal, type Local } from '../compose.ts';
+import { createFrameFeeds, type FrameBatch, type FrameFeeds } from './frame-feeds.ts';
+import { createRunLog } from '../stores/run-log.ts';
+import { createRunRecorder } from './run-recorder.ts';
+import { foldLog } from './fold-log.ts';
+import { loadConfig } from '../config.ts';
+import { openSqlite } from '../stores/sqlite/open-sqlite.ts';
+import { plainTask } from './task-body.ts';
+import { recoverRuns } from './recover-runs.ts';
+import { pauseRun } from './pause-run.ts';
+import { resumeRun } from './resume-run.ts';
+import { silentLogger } from '../core/logger.ts';
+import { stopRun } from './cancel-task.ts';
+import { StorageError } from '../core/errors.ts';
+import { systemClock } from '../system.ts';
+import { tmpdir } from 'node:os';
+import type { Services } from './services.ts';
+import type { Admission, Store } from '../stores/store.ts';
+
+const opened: Local[] = [];
+afterEach(async () => {
+  for (const local of opened.splice(0)) await local[Symbol.asyncDispose]();
+});
+
+async function open(): Promise<Services> {
+  const local = composeLocal(loadConfig({ env: {}, readFile: () => '{}' }), { cwd: tmpdir() });
+  opened.push(local);
+  await local.harness();
+  return local.services;
+}
+
+const accept = (services: Services, text: string) =>
+  acceptTask(services, {
+    principal: 'owner',
+    body: { ...plainTask, messages: [{ content: [{ type: 'text', text }] }] },
+    idempotency: null,
+  });
+
+/** The same process, over another store. */
+function over(services: Services, store: Store): Services {
+  const log = createRunLog({ store, clock: services.clock, logger: silentLogger });
+  return { ...services, store, log, frames: createFrameFeeds(log) };
+}
+
+/** Feeds that somebody reads, and all that is given out on them. */
+function traced(feeds: FrameFeeds): { readonly frames: FrameFeeds; readonly given: FrameBatch[] } {
+  const given: FrameBatch[] = [];
+  const open: FrameFeeds['open'] = (source) => {
+    const live = feeds.open(source);
+    return {
+      wanted: true,
+      push(batch) {
+        if (batch !== null) given.push(batch);
+        live.push(batch);
+      },
+      close: () => live.close(),
+    };
+  };
+  return { frames: { open, follow: feeds.follow }, given };
+}
+
+/** The run of a task, whose stream tells of messages. */
+function taskOf(admission: Admission): Admission {
+  const { harnessId } = admission;
+  const about = { harnessId, createdAt: 1, metadata: {}, ignoredFields: [], store: true, background: false };
+  const task = { ...about, previousResponseId: null, reinsEvents: true, view: 1, inputItems: [] } as const;
+  const events = admission.events.map((event) =>
+    event.type === 'run-started' ? { ...event, data: { ...event.data, task } } : event,
+  );
+  return { ...admission, events };
+}
+
+test('R1, E-661: what is said while the log is folded again, after an ending that was overtaken, is folded once', async () => {
+  await using real = openSqlite(':memory:');
+  const admission = taskOf(admissionOf('x'));
+  await real.admit(admission);
+  const { runId } = admission;
+  const say = async (messageId: string) => {
+    const data = { messageId, content: [{ type: 'text', text: messageId }], mode: 'steer' } as const;
+    await real.appendFact(factOf({ type: 'user-message', step: 0, attempt: 0, data }, admission));
+  };
+  let [isOvertaken, reads] = [false, 0];
+  const store: Store = {
+    ...real,
+    async append(entries, options) {
+      if (!isOvertaken && entries.some(({ end }) => end !== undefined)) {
+        isOvertaken = true;
+        await say('first');
+      }
+      return real.append(entries, options);
+    },
+    async readEvents(id, range) {
+      // The first read is the writer's: it meets the first message; the second begins the fold.
+      if (isOvertaken && ++reads === 2) await say('second');
+      return real.readEvents(id, range);
+    },
+  };
+  const log = createRunLog({ store, clock: systemClock, logger: silentLogger });
+  const { frames, given } = traced(createFrameFeeds(log));
+  const services = { ...(await open()), store, log, frames };
+  const run = await real.run(runId);
+  if (run === null) throw new Error('It was admitted.');
+  const recorder = createRunRecorder(services, run, { ...(await foldLog(services, run)), leg: 1 });
+  expect(await recorder.write([resultDraft(runId, run.sessionId)])).toMatchObject({ leg: 'open' });
+  const { state } = await foldLog(services, run);
+  for (let leg = 'open'; leg === 'open';)
+    leg = (await recorder.write(closeRun(state, { status: 'cancelled' }, 5)))?.leg ?? 'over';
+  recorder.close();
+  const replay = createFrameFeeds(log).follow(
+    { ...run, reinsEvents: true },
+    { after: -1, signal: AbortSignal.timeout(5_000) },
+  );
+  let last = -1;
+  for await (const batch of replay) last = batch.last;
+  expect(given.at(-1)).toMatchObject({ last, terminal: true });
+  await log.close();
+});
+
+/** A run that was left in the middle, with a log that can be read up to its second event. */
+async function damagedRun() {
+  const services = await open();
+  const { runId } = await accept(services, 'Count slowly from 1 to 50, one number per line');
+  const run = async () => services.store.run(runId);
+  await expect.poll(async () => (await run())?.lastSeq ?? 0).toBeGreaterThan(4);
+  services.runs.stop(runId, 'shutdown');
+  await services.runs.ended(runId);
+  const store: Store = {
+    ...services.store,
+    async readEvents(id, range) {
+      const events = await services.store.readEvents(id, range);
+      const whole = events.filter(({ seq }) => seq <= 2 || seq > (left?.lastSeq ?? 0));
+      if (whole.length < events.length && (whole[0]?.seq ?? 3) > 2) throw new StorageError('Damaged.');
+      return whole.filter(({ seq }) => range.after >= 2 || seq <= 2);
+    },
+  };
+  const left = await run();
+  return { services: over(services, store), runId, run };
+}
+
+test('R4, E-804: a run whose log is damaged ends, failed, and its session is free', async () => {
+  const { services, runId, run } = await damagedRun();
+  expect(await recoverRuns(services)).toBe(1);
+  await services.runs.ended(runId);
+  const ended = await run();
+  expect(ended).toMatchObject({ status: 'failed', response: { status: 'failed' } });
+  if (ended !== null) expect(await services.store.session(ended.sessionId)).toMatchObject({ runningRunId: null });
+});
+
+test('R4, E-815: a run whose log is damaged can be cancelled', async () => {
+  const { services, runId, run } = await damagedRun();
+  await stopRun(services, runId);
+  expect(await run()).toMatchObject({ status: 'cancelled' });
+});
+
+test('E-819: a run that was resumed while others were looked at stays resumed', async () => {
+  const services = await open();
+  const { runId } = await accept(services, 'Count slowly from 1 to 3, one number per line');
+  await pauseRun(services, 'owner', runId);
+  await services.runs.ended(runId);
+  const { ownership } = services;
+  let isResumed = false;
+  const living = async () => {
+    if (!isResumed) isResumed = await resumeRun(services, 'owner', runId);
+    return ownership.living();
+  };
+  await recoverRuns({ ...services, ownership: { ...ownership, living } });
+  await services.runs.ended(runId);
+  expect([isResumed, await services.store.run(runId)]).toMatchObject([true, { status: 'completed' }]);
+});
