@@ -1,18 +1,14 @@
 // The only file that knows every folder: it puts the parts together, in the order in which they depend on each other.
 
-import { createBackgroundRuns } from './tasks/background-runs.ts';
-import { createFrameFeeds } from './tasks/frame-feeds.ts';
+import { assembleServices, startUpkeep } from './assemble-services.ts';
 import { createHttpServer } from './http/server.ts';
 import { createNativeAdapter } from './harnesses/native/native-adapter.ts';
 import { createOwnerKey } from './auth/keys.ts';
-import { createOwnership, type OwnershipPolicy } from './tasks/ownership.ts';
 import { createRegistry, type HarnessRegistry } from './harnesses/registry.ts';
-import { createRunLog } from './stores/run-log.ts';
 import type { Catalogue, ProviderListing } from './engine/models/catalogue.ts';
 import { createWorkspaces, fixedWorkspace, type Workspaces } from './files/workspaces.ts';
 import { defaultPolicies } from './engine/policies.ts';
 import { ensureHarness } from './tasks/ensure-harness.ts';
-import { expireTasks } from './tasks/expire-tasks.ts';
 import type { HarnessId } from './core/ids.ts';
 import { createMemoryContent } from './runtimes/memory-content.ts';
 import { createModelHealth, type ModelHealth } from './engine/model-health.ts';
@@ -23,28 +19,27 @@ import { openCatalogue } from './open-catalogue.ts';
 import { openShell } from './open-shell.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
-import { repeat, type Repeated } from './tasks/repeat.ts';
 import { packageVersion } from './version.ts';
 import { createObservers } from './runtimes/observers.ts';
 import { trace } from '@opentelemetry/api';
 import { watchRuns } from './runtimes/watch-runs.ts';
 import { superviseRuns } from './tasks/supervise-runs.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
-import { systemClock, systemProcesses, systemRandom } from './system.ts';
+import { systemClock, systemRandom } from './system.ts';
 import { createLogger } from './logger.ts';
 import { createRedactor } from './core/redact.ts';
-import { ConfigurationError, StorageError } from './core/errors.ts';
+import { ConfigurationError, RuntimeStateError, StorageError } from './core/errors.ts';
 import type { Clock } from './core/clock.ts';
 import type { ContentStore } from './engine/content-store.ts';
 import { secretsOf, type Config } from './config.ts';
 import type { HarnessAdapter, HarnessStatus } from './harnesses/harness.ts';
+import type { OwnershipPolicy } from './tasks/ownership.ts';
+import type { Repeated } from './tasks/repeat.ts';
 import type { Services } from './tasks/services.ts';
 import type { Store } from './stores/store.ts';
 
 /** The principal of the operator's key and of `reins run` (DESIGN 5). */
 export const owner = 'owner';
-const recoverEveryMs = 1_000;
-const expireEveryMs = 60_000;
 
 export interface Parts {
   readonly logger?: Logger;
@@ -84,7 +79,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   stack.defer(() => services.log.close());
   const tracer = trace.getTracer('reins', packageVersion());
   watchRuns(services.log, ({ data }) =>
-    createObservers({ hooks: [], tracer, name: data._config?.base ?? 'reins', clock, logger }),
+    createObservers({ hooks: [], tracer, name: data._config?.base ?? data._base ?? 'reins', clock, logger }),
   );
   await folder.alone(async () => {
     for (const base of services.harnesses.bases) await ensureHarness(services, owner, base);
@@ -101,12 +96,13 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   });
   const rest = stack.move();
   let closing: Promise<void> | null = null;
-  const upkeep: Repeated[] = [];
+  let upkeep: Repeated | null = null;
   return {
     async listen() {
       await superviseRuns(services);
       const url = await http.listen(host, port);
-      upkeep.push(...startUpkeep(services));
+      if (closing !== null) throw new RuntimeStateError('This server is closed.');
+      upkeep = startUpkeep(services);
       const firstKey = apiKey === null ? await folder.alone(() => ensureKey(services, folder)) : null;
       return { url, firstKey };
     },
@@ -115,7 +111,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
         await using _rest = rest;
         // What is at work ends in front of its readers, and hears of a cancel, from elsewhere too.
         await services.runs.drain({ withinMs: config.limits.drainSeconds * 1_000 });
-        await Promise.all([http.close(), ...upkeep.map((each) => each.stop())]);
+        await Promise.all([http.close(), upkeep?.stop()]);
         await services.log.close();
         await services.ownership.leave();
       })();
@@ -272,23 +268,16 @@ function createServices(o: {
   readonly ownership?: Partial<OwnershipPolicy>;
 }): Services {
   const { config, store, workspaces, logger, clock, ownership: policy = {} } = o;
-  const log = createRunLog({ store, clock, logger });
   const { limits, retention, agent } = config;
-  const name = systemRandom.token();
   const health = createModelHealth({ clock });
   keepHealth(health, { store, logger });
-  return {
+  return assembleServices({
     store,
-    log,
-    workspaces,
-    logger,
     clock,
-    random: systemRandom,
+    logger,
+    workspaces,
+    policy,
     harnesses: createHarnesses(config, { ...o, health, content: store }),
-    runs: createBackgroundRuns({ clock, logger }),
-    frames: createFrameFeeds(log),
-    owner: name,
-    ownership: createOwnership({ store, clock, owner: name, processes: systemProcesses, policy }),
     settings: {
       timeoutSeconds: limits.timeoutSeconds,
       maxTimeoutSeconds: limits.maxTimeoutSeconds,
@@ -298,7 +287,7 @@ function createServices(o: {
       streamRetentionSeconds: retention.streamSeconds,
       sessionRetentionSeconds: retention.sessionSeconds,
     },
-  };
+  });
 }
 
 function requireAdapter(harnesses: HarnessRegistry, base: string): HarnessAdapter {
@@ -314,26 +303,4 @@ async function ensureKey({ store, clock }: Services, folder: DataFolder): Promis
   folder.writeKey(key);
   await store.putKey(record);
   return key;
-}
-
-/** What a process with a store does from time to time. */
-function startUpkeep(services: Services): readonly Repeated[] {
-  const { clock, logger, ownership } = services;
-  return [
-    repeat(clock, {
-      everyMs: ownership.policy.renewEveryMs,
-      work: () => ownership.renew(),
-      onFailure: (cause) => logger.error('Others cannot be told that this process lives.', {}, cause),
-    }),
-    repeat(clock, {
-      everyMs: recoverEveryMs,
-      work: () => superviseRuns(services),
-      onFailure: (cause) => logger.error('The recovery scan failed.', {}, cause),
-    }),
-    repeat(clock, {
-      everyMs: expireEveryMs,
-      work: (signal) => expireTasks(services, signal),
-      onFailure: (cause) => logger.error('Retention failed.', {}, cause),
-    }),
-  ];
 }

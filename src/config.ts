@@ -10,6 +10,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError } from './core/errors.ts';
+import { deepFreeze } from './core/deep-freeze.ts';
 import { logLevels } from './logger.ts';
 import { environmentPrefix, providerNames } from './engine/models/provider-names.ts';
 import type { ProviderName, ProviderSettings } from './engine/models/provider-names.ts';
@@ -327,11 +328,6 @@ function readIfThere(path: string): string | null {
     if (cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR')) return null;
     throw new ConfigurationError(`The settings file ${path} cannot be read.`, { cause });
   }
-}
-
-function deepFreeze<T extends object>(value: T): T {
-  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
-  return Object.freeze(value);
 }
 
 /** Everything in the settings that no log line and no error may show (E-071). */

@@ -1,32 +1,26 @@
 // Durable runs for programs: agents over a store, with no server (E chapter 1.3).
 
 import { assembleFrom, type AgentParts } from './agent.ts';
-import { createAgentAdapters } from './runtimes/agent-adapter.ts';
+import { assembleServices, startUpkeep } from './assemble-services.ts';
+import { agentsByBase, createAgentAdapters } from './runtimes/agent-adapter.ts';
 import { ConfigurationError } from './core/errors.ts';
-import { createBackgroundRuns } from './tasks/background-runs.ts';
 import { createDurableRuntime } from './runtimes/durable-runtime.ts';
-import { createFrameFeeds } from './tasks/frame-feeds.ts';
-import { createOwnership, type OwnershipPolicy } from './tasks/ownership.ts';
 import { observersOf } from './runtimes/observers.ts';
 import { watchRuns } from './runtimes/watch-runs.ts';
 import { createRegistry } from './harnesses/registry.ts';
 import { createRunChild } from './runtimes/durable-children.ts';
-import { createRunLog } from './stores/run-log.ts';
 import { dirname, resolve } from 'node:path';
-import { expireTasks } from './tasks/expire-tasks.ts';
 import { fixedWorkspace } from './files/workspaces.ts';
 import { keepHealth } from './keep-health.ts';
 import { mkdirSync } from 'node:fs';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
-import { repeat } from './tasks/repeat.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
 import { superviseRuns } from './tasks/supervise-runs.ts';
-import { systemClock, systemProcesses, systemRandom } from './system.ts';
+import { systemClock } from './system.ts';
 import type { AgentConfig } from './runtimes/agent-config.ts';
-import type { AssembledAgent } from './runtimes/assembled-agent.ts';
 import type { Clock } from './core/clock.ts';
+import type { OwnershipPolicy } from './tasks/ownership.ts';
 import type { Runtime } from './runtimes/runtime.ts';
-import type { Services } from './tasks/services.ts';
 import type { Store } from './stores/store.ts';
 
 /** Where runs are kept: a file on this machine, nowhere but in this process, or a store of the caller's, closed with the runtime. */
@@ -57,8 +51,6 @@ export interface RuntimeOptions {
   readonly clock?: Clock;
 }
 
-const superviseEveryMs = 1_000;
-const expireEveryMs = 60_000;
 const defaultDeltaSeconds = 86_400;
 const defaultDrainMs = 10_000;
 
@@ -74,32 +66,20 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   if (agents.length === 0 || new Set(names).size < names.length)
     throw new ConfigurationError('A runtime needs at least one agent, and each needs a name of its own.');
   const store = openStore(options.driver);
-  const log = createRunLog({ store, clock, logger });
-  const owner = systemRandom.token();
-  for (const { engine } of withSubAgents(agents)) keepHealth(engine.health, { store, logger });
-  const byDigest = new Map(withSubAgents(agents).map((agent) => [agent.ref.digest, agent]));
-  const observers = watchRuns(log, ({ data }) => {
-    const agent = byDigest.get(data.agent?.digest ?? '');
-    return agent === undefined ? null : observersOf(agent);
-  });
-  const runChild = createRunChild(() => services);
+  const byBase = agentsByBase(agents);
+  for (const { engine } of byBase.values()) keepHealth(engine.health, { store, logger });
   const adapters = createAgentAdapters(agents, {
     content: store,
-    runChild,
+    runChild: createRunChild(() => services),
     onRepetition: (runId) => observers.get(runId)?.fire('repetition'),
   });
-  const services: Services = {
+  const services = assembleServices({
     store,
-    log,
     clock,
     logger,
-    random: systemRandom,
     workspaces: fixedWorkspace('.'),
     harnesses: createRegistry(adapters),
-    runs: createBackgroundRuns({ clock, logger }),
-    frames: createFrameFeeds(log),
-    owner,
-    ownership: createOwnership({ store, clock, owner, processes: systemProcesses, policy: policyOf(options) }),
+    policy: policyOf(options),
     settings: {
       timeoutSeconds: Number.MAX_SAFE_INTEGER,
       maxTimeoutSeconds: Number.MAX_SAFE_INTEGER,
@@ -109,13 +89,17 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       streamRetentionSeconds: options.retention?.deltaSeconds ?? defaultDeltaSeconds,
       sessionRetentionSeconds: null,
     },
-  };
-  const upkeep = startUpkeep(services);
+  });
+  const observers = watchRuns(services.log, ({ data }) => {
+    const agent = byBase.get(data._config?.base ?? data._base ?? '');
+    return agent === undefined ? null : observersOf(agent);
+  });
+  const upkeep = startUpkeep(services, superviseRuns(services));
   return createDurableRuntime(services, agents, {
     async close({ drainMs = defaultDrainMs } = {}) {
       await services.runs.drain({ withinMs: drainMs });
-      await Promise.all(upkeep.map((each) => each.stop()));
-      await log.close();
+      await upkeep.stop();
+      await services.log.close();
       await services.ownership.leave();
       await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
       await store[Symbol.asyncDispose]();
@@ -137,35 +121,7 @@ function openStore(driver: RuntimeDriver = { kind: 'sqlite', path: '.reins/runs.
   }
 }
 
-/** Agents and those that work for them. */
-function withSubAgents(agents: readonly AssembledAgent[]): readonly AssembledAgent[] {
-  return agents.flatMap((agent) => [agent, ...withSubAgents(agent.subagents.map((each) => each.agent))]);
-}
-
 function policyOf({ recovery = {} }: RuntimeOptions): Partial<OwnershipPolicy> {
   const { agentWaitSeconds } = recovery;
   return agentWaitSeconds === undefined ? {} : { agentWaitMs: agentWaitSeconds * 1_000 };
-}
-
-function startUpkeep(services: Services) {
-  const { clock, logger, ownership } = services;
-  const onFailure = (cause: unknown) => logger.error('The scan of runs failed.', {}, cause);
-  const first = superviseRuns(services).catch(onFailure);
-  const supervise = async () => {
-    await first; // two scans at once would be in each other's way
-    await superviseRuns(services);
-  };
-  return [
-    repeat(clock, { everyMs: superviseEveryMs, work: supervise, onFailure }),
-    repeat(clock, {
-      everyMs: ownership.policy.renewEveryMs,
-      work: () => ownership.renew(),
-      onFailure: (cause) => logger.error('Others cannot be told that this process lives.', {}, cause),
-    }),
-    repeat(clock, {
-      everyMs: expireEveryMs,
-      work: (signal) => expireTasks(services, signal),
-      onFailure: (cause) => logger.error('Retention failed.', {}, cause),
-    }),
-  ];
 }

@@ -18,7 +18,7 @@ type PrivateType =
  */
 export function publicEvent(event: RunEvent): PublicEvent {
   if (event.type === 'run-started') {
-    const { _config, ...data } = event.data;
+    const { _config, _base, ...data } = event.data;
     return { ...event, data };
   }
   if (event.type === 'tool-call-complete') {

@@ -167,6 +167,8 @@ export interface RunStarted {
   readonly input?: readonly UserMessage[];
   readonly task?: TaskFacts;
   readonly _config?: RunConfig;
+  /** That of the configuration, in a later leg: the first alone has the whole. */
+  readonly _base?: string;
   readonly requestId?: string;
   /** The caller's own keys, of a run without a task. */
   readonly metadata?: JsonObject;

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import events from 'node:events';
-import { contextView } from './context-view.ts';
+import { readContext } from './context-view.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig, type EngineRigOptions, type RigRunOptions } from '../testing/engine-rig.ts';
 import { defaultPolicies } from './policies.ts';
@@ -100,7 +100,7 @@ describe('E-813, E-953, B100: a cancel', () => {
         expect(await rig.run()).toMatchObject({ status: 'cancelled', stopReason: 'cancelled', error: null });
         expect((rig.log.at(-1)?.at ?? 0) - startMs - (afterMs ?? 0)).toBeLessThanOrEqual(10_000);
         expect(rig.clock.pending).toBe(0);
-        const history = contextView(rig.state(), options.history ?? []).map(withoutPlace);
+        const history = readContext(rig.state(), options.history ?? []).messages.map(withoutPlace);
         const next = createEngineRig({ replies: [done], history });
         expect(await next.run()).toMatchObject({ status: 'completed', output: 'Done.' });
       });

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
-import { compactContext, estimateTokens, type CompactOptions, type CompactOutcome } from './compaction.ts';
-import { contextView } from './context-view.ts';
+import { compactContext, type CompactOptions, type CompactOutcome } from './compaction.ts';
+import { estimateTokens } from './token-estimate.ts';
+import { readContext } from './context-view.ts';
 import { createLogBuilder, testTask, type LogBuilder } from '../testing/log-builder.ts';
 import { defaultPolicies } from './policies.ts';
 import { noBudgets, type EventData, type Limits } from '../core/run-event.ts';
 import { withoutPlace, type Message } from '../core/transcript.ts';
-import type { Usage } from '../core/usage.ts';
+import { addUsage, type Usage } from '../core/usage.ts';
 
 const usage: Usage = {
   inputTokens: 100,
@@ -63,6 +64,8 @@ function speak(log: LogBuilder, said: string): void {
   log.add({ type: 'user-message', step: log.state.step, attempt: 0, data });
 }
 
+const said = (summary: string) => ({ text: summary, usage, usageIncomplete: false });
+
 /** One round of compaction on a log, which takes what it yields. */
 async function compact(log: LogBuilder, options: Partial<CompactOptions> = {}) {
   const asked: Parameters<CompactOptions['summarise']>[] = [];
@@ -73,7 +76,7 @@ async function compact(log: LogBuilder, options: Partial<CompactOptions> = {}) {
     replyBudget: null,
     toolTokens: 0,
     policy: defaultPolicies.compaction,
-    summarise: async () => ({ text: 'In short.', usage }),
+    summarise: async () => said('In short.'),
     ...options,
   };
   const summarise: CompactOptions['summarise'] = (...args) => {
@@ -92,7 +95,7 @@ async function compact(log: LogBuilder, options: Partial<CompactOptions> = {}) {
         if (draft.type === 'compacted') made.push(draft.data);
       }
   }
-  return { outcome, made, change: made[0], asked, view: contextView(log.state, given.history) };
+  return { outcome, made, change: made[0], asked, view: readContext(log.state, given.history).messages };
 }
 
 const roles = (messages: readonly Message[]) => messages.map(({ role }) => role);
@@ -218,7 +221,7 @@ describe('summary and trim (E-441, E-445)', () => {
 
   test('the next summary is given the one before it', async () => {
     const log = work(begin({ maxContextTokens: 8000 }), steps);
-    await compact(log, { summarise: async () => ({ text: 'The secret is 42.', usage }) });
+    await compact(log, { summarise: async () => said('The secret is 42.') });
     work(log, steps);
     const { asked, change } = await compact(log);
     expect(JSON.stringify(asked[0]?.[0])).toContain('The secret is 42.');
@@ -226,14 +229,16 @@ describe('summary and trim (E-441, E-445)', () => {
   });
 
   test.each([
-    ['fails', async () => null],
-    ['is empty', async () => ({ text: ' \n', usage })],
-    ['is longer than what it stands for', async () => ({ text: text(20_000), usage })],
-  ])('a summary that %s leads to a trim, never to a failure', async (_, summarise) => {
+    ['fails', { text: '', usage: null, usageIncomplete: true }],
+    ['is empty', said(' \n')],
+    ['is longer than what it stands for', said(text(20_000))],
+  ])('a summary that %s leads to a trim that bills it, never to a failure', async (_, reply) => {
     const log = work(begin({ maxContextTokens: 8000 }), steps);
-    const { change, outcome } = await compact(log, { summarise });
+    const before = log.state.usage;
+    const { change, outcome } = await compact(log, { summarise: async () => reply });
+    expect(log.state).toMatchObject({ usage: addUsage(before, reply.usage), usageIncomplete: reply.usageIncomplete });
     expect(outcome).toBe('shortened');
-    expect(change).toMatchObject({ method: 'trim', usage: null });
+    expect(change).toMatchObject({ method: 'trim', usage: reply.usage });
     expect(change?.tokensAfter).toBeLessThan(4200);
   });
 
@@ -250,7 +255,7 @@ describe('summary and trim (E-441, E-445)', () => {
     const stop = new AbortController();
     const summarise = async () => {
       stop.abort();
-      return null;
+      return said('');
     };
     const log = work(begin({ maxContextTokens: 8000 }), steps);
     const { outcome, made } = await compact(log, { summarise, signal: stop.signal });
@@ -307,8 +312,8 @@ describe('what stays (E-443)', () => {
         const history = work(begin(), before).state.transcript.messages.map(withoutPlace);
         const log = work(begin(), now);
         for (const { trigger, windowTokens, fails, more } of rounds) {
-          const summarise = async () => (fails ? null : { text: 'Short.', usage });
-          const old = contextView(log.state, history);
+          const summarise = async () => said(fails ? '' : 'Short.');
+          const old = readContext(log.state, history).messages;
           const { change, made, view } = await compact(log, { trigger, windowTokens, history, policy, summarise });
           expect(made.length).toBeLessThan(2);
           expect(view).toContain(log.state.transcript.messages[0]);

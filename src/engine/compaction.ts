@@ -21,8 +21,6 @@ import type { RunState } from '../core/run-state.ts';
 import type { Usage } from '../core/usage.ts';
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 
-export { estimateTokens } from './token-estimate.ts';
-
 export interface CompactOptions {
   readonly trigger: EventData['compacted']['trigger'];
   readonly history: readonly Message[];

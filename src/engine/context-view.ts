@@ -27,10 +27,6 @@ export function readContext({ transcript }: RunState, history: readonly Message[
   return view;
 }
 
-export function contextView(state: RunState, history: readonly Message[]): readonly Message[] {
-  return readContext(state, history).messages;
-}
-
 function wholeView(transcript: Transcript, history: readonly Message[]): ContextView {
   const messages = viewOf(transcript, history);
   return { messages, tokens: estimateTokens(messages), lineage: {} };

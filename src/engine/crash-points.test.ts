@@ -4,7 +4,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { allowAll, type RunEvent, type Todo } from '../core/run-event.ts';
-import { contextView } from './context-view.ts';
+import { readContext } from './context-view.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig, type EngineRigOptions } from '../testing/engine-rig.ts';
 import { isOpen } from '../core/run-state.ts';
@@ -175,7 +175,7 @@ function stage(scenario: Scenario) {
 
 /** What is left for the next run of the session; answers to calls that nobody can know of are left out. */
 function conversation(rig: EngineRig, unknown: ReadonlySet<string>, history: EngineRigOptions['history'] = []) {
-  return contextView(rig.state(), history).map((message) => {
+  return readContext(rig.state(), history).messages.map((message) => {
     if (message.role !== 'tool') return withoutPlace(message);
     return {
       role: message.role,

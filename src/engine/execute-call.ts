@@ -131,9 +131,6 @@ function isTransient(error: unknown): boolean {
   return describeFailure(error, { model: { provider: '', model: '' }, nowMs: 0 }).class === 'transient';
 }
 
-/** A run that a call has started abandons what it waits for in the same time; then it ends, and says so. */
-const endOfChildSeconds = 2;
-
 /** Settles where the handler was told to stop and did not within its time. Let go, it leaves nothing behind (E-847). */
 function abandoned(
   told: AbortSignal,
@@ -142,7 +139,7 @@ function abandoned(
   const { promise: waited, resolve } = Promise.withResolvers<Settled>();
   const unstopped = 'A tool did not stop when asked and was abandoned; it may still be running.';
   const output = { content: unstopped, isError: true, unstopped: [unstopped] };
-  const seconds = policy.abandonAfterSeconds + (tool.childRunId === undefined ? 0 : endOfChildSeconds);
+  const seconds = Math.max(policy.abandonAfterSeconds, tool.stopsWithinSeconds ?? 0);
   let cancelTimer = () => {};
   const onTold = () => {
     cancelTimer = clock.timer(seconds * 1000, () => resolve({ output, transient: false }));

@@ -6,6 +6,7 @@
 // K4. What waits is bounded: beyond 10,000 notices the oldest are left out, and counted.
 // K5. After a crash the same notice may come again, under the same `eventId`.
 
+import { deepFreeze } from '../core/deep-freeze.ts';
 import type { Clock } from '../core/clock.ts';
 import type { JsonValue } from '../core/json.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
@@ -61,12 +62,6 @@ export interface HookRunner {
   fire(event: RunEvent): void;
   /** For what no event is of its own, such as a `repetition`, told with the event that shows it. */
   fireNamed(hook: HookName, event: RunEvent): void;
-  /** Resolves when no notice waits and none is worked on. */
-  settled(): Promise<void>;
-  /** Hooks that threw or were cut. */
-  readonly failures: number;
-  /** Notices that nobody got (K4). */
-  readonly dropped: number;
 }
 
 export interface HookSettings {
@@ -92,26 +87,29 @@ export function createHookRunner(hooks: Hooks | readonly Hooks[], { clock, logge
   const calls = new Map<string, StartedCall>();
   const callOf = (event: RunEvent) =>
     event.type === 'tool-dispatched' ? calls.get(event.data.executionKey) : undefined;
-  let working: Promise<void> | null = null;
+  let working = false;
   let [failures, dropped] = [0, 0];
 
   function tell(hook: HookName, event: RunEvent): void {
     if (observers.every((observer) => observer[hook] === undefined)) return;
     if (waiting.length >= mostWaiting) {
       waiting.shift();
-      if (dropped++ === 0) logger.warn('Hooks fall behind; the oldest notices are left out.', { runId: event.runId });
+      dropped++;
     }
     waiting.push({ hook, event, call: callOf(event) });
-    working ??= work();
+    if (!working) void work();
   }
 
   async function work(): Promise<void> {
+    working = true;
     await Promise.resolve(); // The run goes on first (K1).
     for (let notice = waiting.shift(); notice !== undefined; notice = waiting.shift()) {
       const payload = payloadOf(notice);
       for (const observer of observers) if (observer[notice.hook] !== undefined) await observe(observer, payload);
     }
-    working = null;
+    working = false;
+    if (dropped > 0) logger.warn('Hooks fell behind; the oldest notices were left out.', { dropped });
+    dropped = 0;
   }
 
   async function observe(observer: Hooks, payload: HookPayload): Promise<void> {
@@ -119,8 +117,7 @@ export function createHookRunner(hooks: Hooks | readonly Hooks[], { clock, logge
     try {
       await callHook(observer, payload, clock);
     } catch (cause) {
-      failures++;
-      logger.error('A hook failed.', { runId, hook, eventId }, cause);
+      logger.error('A hook failed.', { runId, hook, eventId, failures: ++failures }, cause);
     }
   }
 
@@ -131,13 +128,6 @@ export function createHookRunner(hooks: Hooks | readonly Hooks[], { clock, logge
       if (event.type === 'tool-call-complete') calls.delete(event.data.executionKey);
     },
     fireNamed: tell,
-    settled: () => working ?? Promise.resolve(),
-    get failures() {
-      return failures;
-    },
-    get dropped() {
-      return dropped;
-    },
   };
 }
 
@@ -215,9 +205,4 @@ function payloadOf({ hook, event, call }: Notice): HookPayload {
 function attemptOf(hook: HookName, event: RunEvent): number {
   if (hook !== 'model-request') return event.attempt;
   return event.type === 'attempt-reset' ? event.data.nextAttempt : 1;
-}
-
-function deepFreeze<T extends object>(value: T): T {
-  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
-  return Object.freeze(value);
 }

@@ -5,6 +5,7 @@
 // I3. With `afterModel` a reply is shown when it is whole and processed; its text before that is in no event (E-113).
 // I4. Several work in the order in which they are given.
 
+import { blame, inMiddleware } from './middleware-error.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { toJsonValue } from '../core/json.ts';
 import { toWellFormed } from '../core/text.ts';
@@ -61,7 +62,8 @@ export function composeMiddleware(list: readonly Middleware[]): ModelMiddleware 
   return {
     async beforeModel(request) {
       let changed = request;
-      for (const { beforeModel } of list) if (beforeModel !== undefined) changed = await beforeModel(changed);
+      for (const { beforeModel } of list)
+        if (beforeModel !== undefined) changed = await inMiddleware('beforeModel', beforeModel, changed);
       if (changed !== request) requireOpaque(request, changed);
       return changed;
     },
@@ -89,8 +91,9 @@ function opaqueOf({ prompt }: ModelRequestDraft): readonly string[] {
 async function processReply(reply: ModelReply, list: readonly Middleware[]): Promise<ModelReply> {
   let texts: ReplyTexts = { text: reply.text, thinking: reply.thinking, calls: reply.calls };
   for (const { transform, afterModel } of list) {
-    if (transform !== undefined) texts = { ...texts, text: wholeThrough(transform(), texts.text) };
-    if (afterModel !== undefined) texts = await afterModel(texts);
+    if (transform !== undefined)
+      texts = { ...texts, text: await inMiddleware('transform', (text) => wholeThrough(transform(), text), texts.text) };
+    if (afterModel !== undefined) texts = await inMiddleware('afterModel', afterModel, texts);
   }
   return relay(reply, texts);
 }
@@ -154,12 +157,19 @@ function mapText(makers: readonly (() => TextTransform)[]): (part: Part) => read
     open.delete(id);
     return rest === '' ? [] : [{ type: 'text-delta', id, delta: rest }];
   };
-  return (part) => {
+  const map = (part: Part): readonly Part[] => {
     if (part.type === 'text-end') return [...end(part.id), part];
     if (part.type === 'finish') return [...[...open.keys()].flatMap(end), part];
     if (part.type !== 'text-delta') return [part];
     const chain = open.get(part.id) ?? makers.map((make) => make());
     open.set(part.id, chain);
     return [{ ...part, delta: chain.reduce((text, each) => (text === '' ? '' : each.push(text)), part.delta) }];
+  };
+  return (part) => {
+    try {
+      return map(part);
+    } catch (cause) {
+      throw blame('transform', cause);
+    }
   };
 }

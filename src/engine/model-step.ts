@@ -160,6 +160,7 @@ export async function* performModelCall(
     attempt,
     request: (opened, { member, replyLimit, dropBound }) => {
       const sizes = { toolTokens, context, own: member.maxTokens, learned: replyLimit };
+      context.noteCall();
       return requestFor(context, {
         opened,
         tools,

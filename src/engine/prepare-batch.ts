@@ -196,7 +196,12 @@ function afterDispatch(state: RunState, call: BegunCall, options: BatchOptions):
   if (said === null) {
     if (mayRepeat(begun, prepared)) {
       const approval = approvalOf(asked, prepared);
-      return { kind: 'run', entry, prepared, authority: approval === undefined ? 'policy' : `approval:${approval.approvalId}` };
+      return {
+        kind: 'run',
+        entry,
+        prepared,
+        authority: approval === undefined ? 'policy' : `approval:${approval.approvalId}`,
+      };
     }
     return judgeUnknown(state, call, options);
   }
@@ -232,7 +237,10 @@ function judgeUnknown(state: RunState, { entry, begun, prepared }: BegunCall, op
   const { name, input, argsDigest, replay, toolAttempt } = begun;
   const call = { id: entry.call.id, name, input };
   const as = prepared.verdict === 'run' ? identified(prepared) : { argsDigest };
-  return { kind: 'ask', pending: pendingTool(state, { kind: 'recovery', call, replay, toolAttempt, ...as }, options.nowMs) };
+  return {
+    kind: 'ask',
+    pending: pendingTool(state, { kind: 'recovery', call, replay, toolAttempt, ...as }, options.nowMs),
+  };
 }
 
 const unknownOutcome =

@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto';
 import { canonicalJson, isJsonObject, toJsonValue, type JsonObject } from '../core/json.ts';
 import { head } from '../core/text.ts';
+import { inMiddleware } from './middleware-error.ts';
 import type { Tool } from './tool.ts';
 import type { ToolCall, ToolOutcome } from '../core/run-event.ts';
 import type { ValidateFunction } from 'ajv';
@@ -38,7 +39,7 @@ export function createToolbox(tools: readonly Tool[], changes: readonly ChangeCa
     tools,
     async prepare(asked) {
       let call = asked;
-      for (const change of changes) call = { ...(await change(call)), id: asked.id };
+      for (const change of changes) call = { ...(await inMiddleware('beforeTool', change, call)), id: asked.id };
       const refuse = (content: string): PreparedCall => ({ verdict: 'refuse', call, outcome: 'invalid', content });
       const input = parseArguments(call.arguments);
       if (input === null) return refuse(`The arguments of '${head(call.name, 80)}' are not one JSON object.`);

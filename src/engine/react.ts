@@ -62,8 +62,14 @@ function uncounted({ open }: RunState): number {
 function keepUsage(state: RunState, { usage }: ModelFailure, { nowMs }: ReactEnv): RunState {
   const { open } = state;
   if (open === null || usage === null) return state;
-  const stage = { at: 'backoff', untilMs: nowMs + 1 } as const;
-  return { ...state, open: { ...open, usage: addUsage(open.usage, usage), stage, shown: false } };
+  return notCalling({ ...state, open: { ...open, usage: addUsage(open.usage, usage) } }, nowMs);
+}
+
+/** The state for the end of a step whose open attempt has no call under way: nothing unknown was used by it. */
+export function notCalling(state: RunState, nowMs: number): RunState {
+  const { open } = state;
+  if (open === null || open.stage.at === 'accepted') return state;
+  return { ...state, open: { ...open, stage: { at: 'backoff', untilMs: nowMs + 1 }, shown: false } };
 }
 
 /** The attempt is given up and another will follow; committed before the wait (E-208). */

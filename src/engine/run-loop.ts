@@ -11,9 +11,10 @@
 // D4. Whatever throws below becomes the run's failure: the loop yields exactly one `run-result` or was shut down.
 
 import { applyDrafts, closeRun, parkRun } from '../core/closing.ts';
-import { ConfigurationError } from '../core/errors.ts';
+import { ConfigurationError, StorageError } from '../core/errors.ts';
 import { decide } from './decide.ts';
-import { endByTime } from './react.ts';
+import { endByTime, notCalling } from './react.ts';
+import { MiddlewareError } from './middleware-error.ts';
 import { evolve, evolveLive, type RunState } from '../core/run-state.ts';
 import { isLive, type EventDraft, type RunEvent, type Todo } from '../core/run-event.ts';
 import { perform } from './perform.ts';
@@ -67,7 +68,10 @@ export async function* runLoop(
   const unstopped: string[] = [];
   // What is remembered of a conversation as it is read goes with this array: a run that parks keeps nothing of it.
   const history = [...options.history];
-  const work = workOn(parts, { ...options, history, signal: turn.signal }, { current: () => state, unstopped });
+  // The attempt at which the model was last called here: of another one nothing has been used (E-062).
+  let called = '';
+  const shared = { current: () => state, unstopped, noteCall: () => void (called = attemptOf(state)) };
+  const work = workOn(parts, { ...options, history, signal: turn.signal }, shared);
   let fault: ErrorInfo | null = null;
   try {
     for (let step = await turn.wait(work.next()); step.done !== true; step = await turn.wait(work.next()))
@@ -85,7 +89,9 @@ export async function* runLoop(
   while (state.result === null) {
     const stop = stopOf(turn.signal);
     if (stop === 'shutdown') return;
-    const drafts = closing(state, { stop, fault, unstopped }, parts.clock.now());
+    const nowMs = parts.clock.now();
+    const known = called === attemptOf(state) ? state : notCalling(state, nowMs);
+    const drafts = closing(known, { stop, fault, unstopped }, nowMs);
     take(drafts, yield drafts);
   }
 }
@@ -131,8 +137,17 @@ function fold(
   return taken.reduce(evolve, evolveLive(state, drafts));
 }
 
+function attemptOf({ step, open }: RunState): string {
+  return `${step}:${open?.attempt}`;
+}
+
 function faultOf(cause: unknown): ErrorInfo {
   if (cause instanceof ConfigurationError)
     return { type: 'AgentUnavailableError', message: cause.message, retryable: false };
+  if (cause instanceof StorageError) {
+    const message = 'The store could not read or write what this run needs.';
+    return { type: 'StorageError', message, retryable: cause.retryable };
+  }
+  if (cause instanceof MiddlewareError) return { type: 'HarnessError', message: cause.message, retryable: false };
   return { type: 'HarnessError', message: 'The agent engine met an unexpected fault.', retryable: false };
 }

@@ -227,8 +227,8 @@ async function* settle(item: Runnable, finished: Finished, run: ToolRun): AsyncG
   const entry = state.open?.calls.find(({ call }) => call.id === prepared.call.id) ?? item.entry;
   const stop = stopOf(run.signal);
   if (outcome === 'cancelled' && stop === 'shutdown') return null;
-  if (output.waitsFor !== undefined && output.waitsFor.length > 0) {
-    yield output.waitsFor.map((pending) => requestOf(state, pending));
+  if (output.waitsFor !== undefined) {
+    if (output.waitsFor.length > 0) yield output.waitsFor.map((pending) => requestOf(state, pending));
     return null;
   }
   const waitMs = stop === undefined ? toolRetryMs(finished, run.policy) : null;

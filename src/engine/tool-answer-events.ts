@@ -7,7 +7,13 @@ import { rawAnswer, type ToolAnswerContent } from '../core/tool-answer.ts';
 import { repetitionNote } from './loop-guard.ts';
 import { answerReturned, applyDrafts } from '../core/closing.ts';
 import { sleep, type Clock } from '../core/clock.ts';
-import { executionKeyOf, type ContentRef, type EventDraft, type MediaRef, type ToolOutcome } from '../core/run-event.ts';
+import {
+  executionKeyOf,
+  type ContentRef,
+  type EventDraft,
+  type MediaRef,
+  type ToolOutcome,
+} from '../core/run-event.ts';
 import type { ContentStore } from './content-store.ts';
 import type { Finished } from './execute-call.ts';
 import type { Logger } from '../core/logger.ts';
@@ -140,11 +146,7 @@ async function readable(
 }
 
 /** Text of a tool, of which the model may read all but, where it failed, secrets (E-534). */
-export function readableText(
-  content: string,
-  outcome: ToolOutcome,
-  { redact }: Pick<AnswerOptions, 'redact'>,
-): string {
+export function readableText(content: string, outcome: ToolOutcome, { redact }: Pick<AnswerOptions, 'redact'>): string {
   const whole = toWellFormed(content);
   return outcome === 'ok' ? whole : redact(whole);
 }

@@ -36,7 +36,8 @@ export interface ToolOutput {
   readonly usage?: Usage | null;
   /** Whether there is more that nobody knows. Absent: no. */
   readonly usageIncomplete?: boolean;
-  /** The call has not ended: a run that it started waits for these. It is run again once they are decided (E-612). */
+  /** The call has not ended: a run that it started waits for these, or, where there are none, is paused. It is run again once
+   * they are decided (E-612), or its own run is resumed (E-819). */
   readonly waitsFor?: readonly PendingTool[];
 }
 
@@ -72,6 +73,8 @@ export interface Tool {
   /** null = no limit. */
   readonly timeoutSeconds?: number | null;
   readonly retry?: ToolRetry;
+  /** How long it may take to stop when told to, where that is longer than the policy's patience with tools (E-536). */
+  readonly stopsWithinSeconds?: number;
   /** The run that a call starts, if it starts one (E-905). */
   childRunId?(executionKey: string): RunId;
   run(input: JsonValue, context: ToolContext): Promise<ToolOutput>;

@@ -17,6 +17,8 @@ export interface SharedTurn {
   readonly current: () => RunState;
   /** What could not be stopped, in words; added to. */
   readonly unstopped: string[];
+  /** The model of the open attempt is about to be called. */
+  readonly noteCall: () => void;
 }
 
 export interface TurnContext {
@@ -30,6 +32,7 @@ export interface TurnContext {
   /** The fold of everything yielded so far. */
   readonly current: () => RunState;
   readonly noteUnstopped: (what: readonly string[]) => void;
+  readonly noteCall: () => void;
   /** The tools of the open step: those of the turn, and what the sources have now. */
   toolbox(): Promise<TurnToolbox>;
 }
@@ -43,7 +46,7 @@ export interface TurnToolbox extends Toolbox {
 export async function prepareTurn(
   parts: EngineParts,
   options: RunLoopOptions,
-  { current, unstopped }: SharedTurn,
+  { current, unstopped, noteCall }: SharedTurn,
 ): Promise<TurnContext> {
   const opened = await parts.openModel(options.state.requested);
   const tools = turnTools(parts, options, current);
@@ -59,6 +62,7 @@ export async function prepareTurn(
     tools,
     current,
     noteUnstopped: (what) => void unstopped.push(...what),
+    noteCall,
     async toolbox() {
       if (parts.sources === undefined || parts.sources.length === 0) return fixed;
       const listings = await Promise.all(parts.sources.map((source) => source.list()));

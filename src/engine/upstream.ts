@@ -8,6 +8,7 @@
 import { callTimeoutMs, type EnginePolicies } from './policies.ts';
 import { createMailbox, type Mailbox } from './mailbox.ts';
 import { listenToBytes } from './upstream-bytes.ts';
+import { untilAborted } from '../core/until-aborted.ts';
 import { startWatch, type Notice, type Watch, type WatchLimits } from './watch.ts';
 import type { Clock } from '../core/clock.ts';
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4StreamPart } from '@ai-sdk/provider';
@@ -144,7 +145,7 @@ function unitsIn(value: unknown): number {
 /** A slow log holds the stream back: that is no silence of the model (W1 of the watch). */
 async function holdBack(room: Promise<void>, watch: Watch, signal: AbortSignal): Promise<void> {
   watch.pause();
-  await untilAborted(room, signal, async () => {});
+  await untilAborted(room, signal);
   watch.resume();
 }
 
@@ -164,21 +165,4 @@ function cancellable<T>(
       signal.removeEventListener('abort', cancel);
     },
   };
-}
-
-/** The promise, or a rejection as soon as the signal aborts; what comes late is handed to `discard`. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal, discard: (late: T) => Promise<unknown>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      reject(signal.reason);
-      promise.then(discard).catch(() => undefined); // Nobody waits for a late answer any more, nor for its error.
-    };
-    if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort);
-    const letGo = () => signal.removeEventListener('abort', onAbort);
-    promise.then(
-      (value) => (letGo(), resolve(value)),
-      (error: unknown) => (letGo(), reject(error)),
-    );
-  });
 }

@@ -5,7 +5,7 @@
 //     was: it goes on with the same configuration or not at all (E-053).
 // B2. A sub-agent is one by the path that leads to it: two of one name, with other tools, are two.
 
-import { createDelegateTools, type ChildRun, type SubAgent } from './sub-agents.ts';
+import { createDelegateTools, type ChildRun } from './sub-agents.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { nativeCapabilities } from '../harnesses/native/native-adapter.ts';
 import { runLoop } from '../engine/run-loop.ts';
@@ -19,8 +19,8 @@ import type { RunState } from '../core/run-state.ts';
 
 export interface AgentAdapterOptions {
   readonly content: ContentStore;
-  /** @param base  That of the child. */
-  readonly runChild: (child: ChildRun, base: string) => Promise<RunResult>;
+  /** @param base  That of the child. @param pause  Aborts when the run that it works for shall be paused. */
+  readonly runChild: (child: ChildRun, o: { readonly base: string; readonly pause: AbortSignal }) => Promise<RunResult>;
   /** Calls of a run go in circles (E-560). */
   readonly onRepetition: (runId: RunId) => void;
 }
@@ -35,13 +35,29 @@ export function createAgentAdapters(
   agents: readonly AssembledAgent[],
   options: AgentAdapterOptions,
 ): readonly HarnessAdapter[] {
-  const below = (parent: string, { name, agent }: SubAgent): readonly HarnessAdapter[] =>
-    adaptersOf(agent, childBase(parent, name));
-  const adaptersOf = (agent: AssembledAgent, base: string): readonly HarnessAdapter[] => [
-    ...createAgentAdapter(agent, base, options),
-    ...agent.subagents.flatMap((child) => below(base, child)),
+  return allOf(agents).flatMap(({ name, agent }) => createAgentAdapter(agent, name, options));
+}
+
+/** Agents and all that work for them, by the bases of their runs. */
+export function agentsByBase(agents: readonly AssembledAgent[]): ReadonlyMap<string, AssembledAgent> {
+  return new Map(allOf(agents).map(({ name, agent }) => [baseOf(name, agent), agent]));
+}
+
+interface NamedAgent {
+  readonly name: string;
+  readonly agent: AssembledAgent;
+}
+
+function allOf(agents: readonly AssembledAgent[]): readonly NamedAgent[] {
+  const withThoseBelow = (name: string, agent: AssembledAgent): readonly NamedAgent[] => [
+    { name, agent },
+    ...agent.subagents.flatMap((each) => withThoseBelow(childBase(name, each.name), each.agent)),
   ];
-  return agents.flatMap((agent) => adaptersOf(agent, agentBase(agent.ref.name)));
+  return agents.flatMap((agent) => withThoseBelow(agentBase(agent.ref.name), agent));
+}
+
+function baseOf(name: string, { ref }: AssembledAgent): string {
+  return `${name}@${ref.digest.slice(0, 12)}`;
 }
 
 function childBase(parent: string, name: string): string {
@@ -53,7 +69,7 @@ function createAgentAdapter(
   name: string,
   options: AgentAdapterOptions,
 ): readonly HarnessAdapter[] {
-  const base = `${name}@${agent.ref.digest.slice(0, 12)}`;
+  const base = baseOf(name, agent);
   const adapter: HarnessAdapter = {
     base,
     label: agent.ref.name,
@@ -92,7 +108,7 @@ function openAgentSession(
     let current = state;
     const delegates = createDelegateTools(agent.subagents, {
       current: () => current,
-      runChild: (child) => runChild(child, childBase(name, child.child.name)),
+      runChild: (child) => runChild(child, { base: childBase(name, child.child.name), pause }),
     });
     const parts = { ...agent.engine, content, tools: [...agent.engine.tools, ...delegates] };
     return runLoop(parts, {

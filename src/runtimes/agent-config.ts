@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson, toJsonValue, type JsonObject } from '../core/json.ts';
 import { ConfigurationError } from '../core/errors.ts';
+import { deepFreeze } from '../core/deep-freeze.ts';
 import { defaultPolicies, type EnginePolicies } from '../engine/policies.ts';
 import { noBudgets, type AgentRef, type Limits, type RunConfig, type RunPermissions } from '../core/run-event.ts';
 
@@ -146,14 +147,6 @@ export function parseAgentConfig(config: AgentConfig): ParsedAgentConfig {
   throw new ConfigurationError(
     `The agent's configuration is wrong at '${path.join('.')}': ${issue?.message ?? 'not valid'}.`,
   );
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const inner of Object.values(value)) deepFreeze(inner);
-  }
-  return value;
 }
 
 /** Which agent a run belongs to. A version that the caller names stands beside the hash, it does not replace it (E-053). */

@@ -24,7 +24,7 @@ interface Reached {
 interface Phase {
   readonly replies: readonly ScriptedReply[];
   readonly config?: AgentConfig;
-  readonly parts?: () => AgentParts;
+  readonly parts?: AgentParts;
   /** What was said in the session before. */
   readonly before?: string;
   /** Absent: nothing is waited for. */
@@ -43,168 +43,164 @@ const silent = (): { readonly model: Model; readonly begun: Promise<void> } => {
   return { model: { ...scripted, doStream }, begun: begun.promise };
 };
 
-const seen = (rig: RuntimeRig, runId: string, type: RunEvent['type']) =>
-  eventually(async () =>
-    (await rig.store.readEvents(runId as never, { after: 0, limit: 99 })).find((event) => event.type === type),
+async function seen({ runtime, store }: RuntimeRig, name: string, type: RunEvent['type']): Promise<void> {
+  const { runId } = await runtime.handle(name);
+  await eventually(async () =>
+    (await store.readEvents(runId, { after: 0, limit: 99 })).find((event) => event.type === type),
   );
-const called = (rig: RuntimeRig, times = 1) => eventually(() => rig.model.calls.length >= times || undefined);
+}
+async function called({ model }: RuntimeRig, times = 1): Promise<void> {
+  await eventually(() => model.calls.length >= times || undefined);
+}
 const asksFirst = { toolPermissions: { risky: 'ask' } } as const;
-const work = () => held('work');
+const reached =
+  ({ begun, open }: { readonly begun: Promise<void>; readonly open: () => void }) =>
+  async (): Promise<Reached> => {
+    await begun;
+    return { complete: open };
+  };
+const pausable = () => {
+  const work = held('work');
+  const pausing = async ({ runtime }: RuntimeRig, runId: string) => {
+    await work.begun;
+    await runtime.pause(runId);
+    work.open();
+    await standing(runtime, runId, 'paused');
+  };
+  return { replies: [simpleCall('a', 'work', {}), done], parts: { tools: [work.tool] }, pausing };
+};
 
-let tool = work();
-let model = heldModel(createScriptedModel([]));
-let mute = silent();
-
-const phases: Record<string, Phase> = {
-  starting: { replies: [done] },
-  'left by its process before it began': {
-    replies: [done],
-    reach: async (rig) => rig.restart(),
+const phases: Record<string, () => Phase> = {
+  starting: () => ({ replies: [done] }),
+  'left by its process before it began': () => ({ replies: [done], reach: async (rig) => rig.restart() }),
+  'before the headers': () => {
+    const { model, begun } = silent();
+    return { replies: [], parts: { provider: model }, reach: async () => begun };
   },
-  'before the headers': {
-    replies: [],
-    parts: () => ({ provider: (mute = silent()).model }),
-    reach: async () => mute.begun,
-  },
-  'between headers and first chunk': {
+  'between headers and first chunk': () => ({
     replies: [{ fault: { kind: 'stall', after: 'nothing' } }],
-    reach: (rig) => called(rig).then(() => {}),
+    reach: async (rig) => called(rig),
+  }),
+  streaming: () => {
+    const model = heldModel(createScriptedModel(({ prompt }) => (again(prompt) ? done : simpleText('One ', 'two.'))));
+    return { replies: [], parts: { provider: model.model }, reach: reached(model) };
   },
-  streaming: {
-    replies: [],
-    parts: () => {
-      model = heldModel(createScriptedModel(({ prompt }) => (again(prompt) ? done : simpleText('One ', 'two.'))));
-      return { provider: model.model };
-    },
-    reach: async () => {
-      await model.begun;
-      return { complete: model.open };
-    },
-  },
-  'in a wait before another attempt': {
+  'in a wait before another attempt': () => ({
     replies: [{ fault: { kind: 'status', status: 429, headers: { 'retry-after': '50' } } }, done],
-    reach: (rig, runId) => seen(rig, runId, 'attempt-reset').then(() => {}),
-  },
-  'in a compaction': {
+    reach: async (rig, runId) => seen(rig, runId, 'attempt-reset'),
+  }),
+  'in a compaction': () => ({
     replies: [endless('In ', 'short')],
     config: { limits: { maxContextTokens: 3_000 }, maxTokens: 500, compaction: { summaryTokens: 200 } },
     before: 'A long story. '.repeat(1_500),
-    reach: (rig) => called(rig, 2).then(() => {}),
+    reach: async (rig) => called(rig, 2),
+  }),
+  'in a tool': () => {
+    const work = held('work');
+    return { replies: [simpleCall('a', 'work', {}), done], parts: { tools: [work.tool] }, reach: reached(work) };
   },
-  'in a tool': {
-    replies: [simpleCall('a', 'work', {}), done],
-    parts: () => ({ tools: [(tool = work()).tool] }),
-    reach: async () => {
-      await tool.begun;
-      return { complete: tool.open };
-    },
-  },
-  'in a tool that does not stop': {
+  'in a tool that does not stop': () => ({
     replies: [simpleCall('a', 'deaf', {}), done],
-    parts: () => ({ tools: [counted('deaf', { run: () => new Promise(() => {}) })] }),
-    reach: (rig, runId) => seen(rig, runId, 'tool-dispatched').then(() => {}),
+    parts: { tools: [counted('deaf', { run: () => new Promise(() => {}) })] },
+    reach: async (rig, runId) => seen(rig, runId, 'tool-dispatched'),
+  }),
+  'in one of several calls': () => {
+    const work = held('work');
+    return {
+      replies: [simpleCalls(['a', 'quick', {}], ['b', 'work', {}], ['c', 'quick', {}]), done],
+      parts: { tools: [work.tool, counted('quick', { concurrent: false })] },
+      reach: reached(work),
+    };
   },
-  'in one of several calls': {
-    replies: [simpleCalls(['a', 'quick', {}], ['b', 'work', {}], ['c', 'quick', {}]), done],
-    parts: () => ({ tools: [(tool = work()).tool, counted('quick', { concurrent: false })] }),
-    reach: async () => {
-      await tool.begun;
-      return { complete: tool.open };
-    },
-  },
-  'waiting for an approval': {
+  'waiting for an approval': () => ({
     replies: [simpleCalls(['a', 'risky', {}], ['b', 'risky', {}]), done],
     config: asksFirst,
-    parts: () => ({ tools: [counted('risky')] }),
-    reach: async (rig, runId) => {
+    parts: { tools: [counted('risky')] },
+    async reach(rig, runId) {
       await standing(rig.runtime, runId, 'awaiting-input');
       const [one, two] = await rig.runtime.approvals.list();
       await rig.runtime.approvals.decide(one?.approvalId ?? '', { decision: 'approve' });
       return { complete: () => rig.runtime.approvals.decide(two?.approvalId ?? '', { decision: 'approve' }) };
     },
-  },
-  'waiting for an approval, over a restart': {
+  }),
+  'waiting for an approval, over a restart': () => ({
     replies: [simpleCall('a', 'risky', {}), done],
     config: asksFirst,
-    parts: () => ({ tools: [counted('risky')] }),
-    reach: async (rig, runId) => {
+    parts: { tools: [counted('risky')] },
+    async reach(rig, runId) {
       await standing(rig.runtime, runId, 'awaiting-input');
       await rig.restart();
     },
-  },
-  'waiting for an answer': {
+  }),
+  'waiting for an answer': () => ({
     replies: [simpleCall('q', 'ask_user_questions', { questions: [{ id: 'a', question: 'Why?' }] }), done],
     config: { questions: true },
-    reach: async (rig) => {
+    async reach(rig) {
       const { approvalId } = await theOpen(rig.runtime);
       return { complete: () => rig.runtime.approvals.answer(approvalId, 'declined') };
     },
-  },
-  'waiting for a word on an unknown outcome': {
+  }),
+  'waiting for a word on an unknown outcome': () => ({
     replies: [simpleCall('a', 'slow', {}), done],
-    parts: () => ({ tools: [counted('slow', { timeoutSeconds: 0.1, run: () => new Promise(() => {}) })] }),
-    reach: async (rig) => {
+    parts: { tools: [counted('slow', { timeoutSeconds: 0.1, run: () => new Promise(() => {}) })] },
+    async reach(rig, runId) {
+      await standing(rig.runtime, runId, 'awaiting-input');
       const { pending } = await theOpen(rig.runtime);
       return { complete: () => rig.runtime.recovery.resolve(pending.executionKey, 'abort') };
     },
+  }),
+  paused: () => {
+    const { pausing, ...phase } = pausable();
+    return {
+      ...phase,
+      async reach(rig, runId) {
+        await pausing(rig, runId);
+        return { complete: () => rig.runtime.resume(runId) };
+      },
+    };
   },
-  paused: {
-    replies: [simpleCall('a', 'work', {}), done],
-    parts: () => ({ tools: [(tool = work()).tool] }),
-    reach: async (rig, runId) => {
-      await tool.begun;
-      await rig.runtime.pause(runId);
-      tool.open();
-      await standing(rig.runtime, runId, 'paused');
-      return { complete: () => rig.runtime.resume(runId) };
-    },
+  resuming: () => {
+    const { pausing, ...phase } = pausable();
+    return {
+      ...phase,
+      async reach(rig, runId) {
+        await pausing(rig, runId);
+        await rig.runtime.resume(runId);
+      },
+    };
   },
-  resuming: {
-    replies: [simpleCall('a', 'work', {}), done],
-    parts: () => ({ tools: [(tool = work()).tool] }),
-    reach: async (rig, runId) => {
-      await tool.begun;
-      await rig.runtime.pause(runId);
-      tool.open();
-      await standing(rig.runtime, runId, 'paused');
-      await rig.runtime.resume(runId);
-    },
+  'just taken up after a restart': () => {
+    const work = held('work', { replay: 'safe' });
+    return {
+      replies: [simpleCall('a', 'work', {}), done],
+      parts: { tools: [work.tool] },
+      async reach(rig) {
+        await work.begun;
+        await rig.restart();
+      },
+    };
   },
-  'just taken up after a restart': {
-    replies: [simpleCall('a', 'work', {}), done],
-    parts: () => ({ tools: [{ ...(tool = work()).tool, replay: 'safe' }] }),
-    reach: async (rig) => {
-      await tool.begun;
-      await rig.restart();
-    },
+  'with a sub-agent at work': () => {
+    const model = heldModel(createScriptedModel([simpleText('One ', 'two.')]));
+    return {
+      replies: [simpleCall('d', 'delegate_helper', { task: 'Think.' }), done],
+      parts: { subagents: [{ name: 'helper', description: 'Helps.', parts: { provider: model.model } }] },
+      reach: reached(model),
+    };
   },
-  'with a sub-agent at work': {
-    replies: [simpleCall('d', 'delegate_helper', { task: 'Think.' }), done],
-    parts: () => {
-      model = heldModel(createScriptedModel([simpleText('One ', 'two.')]));
-      return { subagents: [{ name: 'helper', description: 'Helps.', parts: { provider: model.model } }] };
-    },
-    reach: async () => {
-      await model.begun;
-      return { complete: model.open };
-    },
-  },
-  finishing: {
-    replies: [done],
-    reach: (rig, runId) => seen(rig, runId, 'turn-complete').then(() => {}),
-  },
+  finishing: () => ({ replies: [done], reach: async (rig, runId) => seen(rig, runId, 'turn-complete') }),
 };
 
 const ways = ['once', 'twice', 'together with what ends the phase'] as const;
 const matrix = Object.keys(phases).flatMap((name) => ways.map((way) => ({ name, way })));
 
-test.each(matrix)('E-813, E-953: $name, $way', async ({ name, way }) => {
-  const phase = phases[name] ?? { replies: [] };
+test.concurrent.each(matrix)('E-813, E-953: $name, $way', async ({ name, way }) => {
+  const phase: Phase = phases[name]?.() ?? { replies: [] };
   const replies = phase.before === undefined ? [...phase.replies] : [done, ...phase.replies];
   const replyTo = ({ prompt }: ModelRequest): ScriptedReply => (again(prompt) ? done : (replies.shift() ?? done));
   const unheard = await unhandledIn(async () => {
-    const { config = {}, parts = () => ({}) } = phase;
-    await using rig = openRuntime(replyTo, { config, parts: parts() });
+    const { config = {}, parts = {} } = phase;
+    await using rig = openRuntime(replyTo, { config, parts });
     if (phase.before !== undefined) await rig.runtime.run(phase.before, { sessionId: 'chat' });
     const { runId } = await rig.runtime.submit('Go.', { sessionId: 'chat' });
     const { complete } = (await phase.reach?.(rig, runId)) ?? {};

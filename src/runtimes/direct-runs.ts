@@ -6,7 +6,7 @@
 //     outlive the run it works for.
 
 import { closeRun, decidedBy } from '../core/closing.ts';
-import { contextView } from '../engine/context-view.ts';
+import { readContext } from '../engine/context-view.ts';
 import { createDelegateTools, type ChildRun } from './sub-agents.ts';
 import { evolve, isOpen, type RunState } from '../core/run-state.ts';
 import {
@@ -85,11 +85,7 @@ export class DirectRuns {
   }
 
   /** What was said of an open entry enters the log. */
-  decide(
-    run: DirectRun,
-    executionKey: string,
-    said: Omit<Parameters<typeof decidedBy>[1], 'step'>,
-  ): void {
+  decide(run: DirectRun, executionKey: string, said: Omit<Parameters<typeof decidedBy>[1], 'step'>): void {
     const entry = run.state.pending.find((each) => each.executionKey === executionKey && isOpen(each));
     if (entry !== undefined) this.#add(run, [decidedBy(entry, { ...said, step: run.state.step })]);
   }
@@ -240,7 +236,7 @@ export class DirectRuns {
     session.running = null;
     this.#runs.delete(runId);
     if (state.result === null) return;
-    session.history = contextView(state, session.history).map(({ seq: _seq, ...message }) => message);
+    session.history = readContext(state, session.history).messages.map(({ seq: _seq, ...message }) => message);
     session.todos = state.todos ?? session.todos;
     if (state.parent === null) for (const run of family.runs) if (isParked(run.state)) this.#closeParked(run);
   }

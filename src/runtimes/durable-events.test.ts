@@ -4,7 +4,7 @@ import { collect, endless, until } from '../../test/support/agents.ts';
 import { counted, eventually, held, openRuntime, standing, theOpen } from '../../test/support/runtimes.ts';
 import { createClientModel } from '../testing/client-model.ts';
 import { createRuntime } from '../runtime.ts';
-import { CursorError, NotFoundError, SchemaError, StorageError } from '../core/errors.ts';
+import { CursorError, NotFoundError, SchemaError } from '../core/errors.ts';
 import { cursorOf, seqOf } from './cursor.ts';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';

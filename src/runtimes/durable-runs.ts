@@ -145,12 +145,11 @@ export class DurableRuns {
   }
 
   async #cancelOn(signal: AbortSignal, runId: RunId): Promise<void> {
-    const { runs, store, logger } = this.#services;
+    const { runs, store } = this.#services;
     const cancel = () => {
       // At once: where the signal has aborted before, this comes before the first model call.
       runs.stop(runId, 'cancel');
-      const onFailure = (cause: unknown) => logger.error('A run cannot be cancelled.', { runId }, cause);
-      stopRun(this.#services, runId).catch(onFailure);
+      runs.cleanUp(runId, () => stopRun(this.#services, runId));
     };
     if (signal.aborted) return cancel();
     signal.addEventListener('abort', cancel, { once: true });

@@ -4,6 +4,7 @@
 // A2. What the child waits for, the parent waits for: its requests stand in the parent's log with the path to them, and
 //     what is said of them there is passed on when the call is run again (E-612).
 // A3. A child may do no more than its parent, and chains are at most three deep.
+// A4. A child that is paused is no answer: the call is run again, and goes on with it, when its parent is resumed (E-819).
 
 import { createHash } from 'node:crypto';
 import { approvalIds, runIds, type RunId } from '../core/ids.ts';
@@ -38,6 +39,8 @@ export interface ChildRun {
 export type RunChild = (child: ChildRun) => Promise<RunResult>;
 
 const deepest = 3;
+/** A child that gives up what it waits for then ends: at any depth before a run is quiet that was told to stop. */
+const endsWithinSeconds = 0.9;
 
 export function delegateTool(name: string): string {
   return `delegate_${name}`;
@@ -61,6 +64,7 @@ export function createDelegateTools(
     replay: 'idempotent',
     concurrent: false,
     timeoutSeconds: null,
+    stopsWithinSeconds: stopsWithin(child.agent),
     childRunId: childRunIdOf,
     async run(input, context) {
       const state = current();
@@ -77,6 +81,11 @@ export function createDelegateTools(
   }));
 }
 
+function stopsWithin({ engine, subagents }: AssembledAgent): number {
+  const below = subagents.map(({ agent }) => stopsWithin(agent));
+  return Math.max(engine.policies.tools.abandonAfterSeconds, ...below) + endsWithinSeconds;
+}
+
 function childRunIdOf(executionKey: string): RunId {
   return runIds.make(createHash('sha256').update(executionKey).digest('hex').slice(0, 32));
 }
@@ -87,6 +96,7 @@ function decisionsOf({ executionKey, agentPath, decided }: PendingEntry): ChildR
 
 function toOutput(result: RunResult, o: { readonly child: SubAgent; readonly state: RunState }): ToolOutput {
   if (result.needsInput) return { content: '', waitsFor: result.pending.map((pending) => inParent(pending, o)) };
+  if (result.status === 'paused') return { content: '', waitsFor: [] };
   const { usage, usageIncomplete, output, unstopped } = result;
   const shared = { usage, usageIncomplete, unstopped };
   if (result.ok) return { ...shared, content: output };

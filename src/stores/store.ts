@@ -93,6 +93,8 @@ export interface RuleRecord {
   readonly toolName: string;
   /** Of the decided call, for `exact-args`. */
   readonly argsDigest: string;
+  /** Of the decided call's tool (E-903); absent: it is ours. */
+  readonly toolIdentity?: string;
   readonly effect: 'allow' | 'deny';
   readonly sessionId: SessionId;
   readonly runId: RunId;
@@ -290,7 +292,7 @@ export interface Store extends AsyncDisposable {
   /** The same for a pause; a cancel that was asked for stays one (E-812). */
   requestPause(runId: RunId): Promise<RunRecord | null>;
   /**
-   * Makes `owner` the owner under a new generation, the phase `active` and a pause undone; null when the run is final or
+   * Makes `owner` the owner under a new generation, the phase `active` and a pause, of all that work for it too, undone; null when the run is final or
    * unknown, or not as `from` says (absent: however it is): so of many who have seen the same one takes it (E-825).
    */
   takeOver(

@@ -19,7 +19,7 @@ export interface RunSignals {
 export interface BackgroundRuns {
   /** Starts the work of one run; false when it is at work already, or everything has been stopped. A rejection is logged. */
   start(runId: RunId, work: (signals: RunSignals) => Promise<void>): boolean;
-  /** Work that outlives its run, such as a harness that closes its session. A shutdown waits for it as well. */
+  /** Work behind a run, such as a harness that closes its session. A rejection is logged; a shutdown waits for it, not for ever. */
   cleanUp(runId: RunId, work: () => Promise<unknown>): void;
   /** Asks the run to stop. False when it does not run here. */
   stop(runId: RunId, how: StopTurn['how']): boolean;
@@ -74,7 +74,9 @@ export function createBackgroundRuns({ clock, logger }: { clock: Clock; logger: 
     cleanUp(runId, work) {
       const done: Promise<void> = work()
         .then(() => {})
-        .catch((cause: unknown) => logger.warn('A harness failed to clean up.', { runId, cause: String(cause) }))
+        .catch((cause: unknown) =>
+          logger.warn('Something that was to be done for a run failed.', { runId, cause: String(cause) }),
+        )
         .finally(() => cleaning.delete(done));
       cleaning.add(done);
     },

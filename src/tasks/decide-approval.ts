@@ -127,6 +127,7 @@ async function ruleOf(
     ...remember,
     toolName: pending.call.name,
     argsDigest: pending.argsDigest,
+    ...(pending.toolIdentity === undefined ? {} : { toolIdentity: pending.toolIdentity }),
     effect: decision === 'approve' ? 'allow' : 'deny',
     by: principal,
     createdAtMs: clock.now(),

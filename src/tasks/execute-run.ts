@@ -93,7 +93,7 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
   });
   try {
     const groups = openTurn(services, session, turn)[Symbol.asyncIterator]();
-    return await recordGroups(services, { groups, recorder, deadline });
+    return await recordGroups(services, { groups, run, recorder, deadline });
   } finally {
     // The run does not wait for its harness to clean up; a shutdown does, within the grace period.
     services.runs.cleanUp(run.runId, async () => session[Symbol.asyncDispose]());
@@ -128,9 +128,9 @@ async function rulesFor({ store }: Services, run: RunRecord): Promise<readonly R
 
 async function recordGroups(
   services: Services,
-  o: { readonly groups: TurnIterator } & Pick<RunningTurn, 'recorder' | 'deadline'>,
+  o: { readonly groups: TurnIterator } & Pick<RunningTurn, 'run' | 'recorder' | 'deadline'>,
 ): Promise<'over' | 'stopped'> {
-  const { groups, recorder, deadline } = o;
+  const { groups, run, recorder, deadline } = o;
   let taken: readonly RunEvent[] | undefined;
   try {
     while (!deadline.isOver) {
@@ -150,9 +150,9 @@ async function recordGroups(
     return 'stopped';
   } finally {
     // A harness that hangs cannot be waited for; its late events are thrown away with its iterator (X3).
-    groups
-      .return?.()
-      .then(undefined, (cause: unknown) => services.logger.warn('A harness failed to stop.', { cause: String(cause) }));
+    const onFailure = (cause: unknown) =>
+      services.logger.warn('A harness failed to stop.', { runId: run.runId, cause: String(cause) });
+    groups.return?.().catch(onFailure);
   }
 }
 
@@ -162,8 +162,9 @@ type TurnIterator = ReturnType<Turn[typeof Symbol.asyncIterator]>;
 function nextLeg(state: RunState): Extract<EventDraft, { type: 'run-started' }> {
   const parked = state.result?.status;
   const cause = parked === undefined ? 'recovery' : parked === 'paused' ? 'resume' : 'decision';
-  const { agent, requested: model, limits } = state;
-  const data = { leg: state.leg + 1, cause, ...(agent === null ? {} : { agent }), model, limits } as const;
+  const { agent, config, requested: model, limits } = state;
+  const whose = { ...(agent === null ? {} : { agent }), ...(config === null ? {} : { _base: config.base }) };
+  const data = { leg: state.leg + 1, cause, ...whose, model, limits } as const;
   return { type: 'run-started', data, step: state.step, attempt: 0 };
 }
 

@@ -70,8 +70,12 @@ export function createOwnership({ store, clock, owner, processes, policy: own = 
 
   function renew(): Promise<void> {
     said = { owner, ...processes.self, seenAtMs: clock.now() };
-    saying = store.putOwner(said);
-    return saying;
+    const words = store.putOwner(said).catch((cause: unknown) => {
+      if (saying === words) saying = null; // whoever needs it next says it again
+      throw cause;
+    });
+    saying = words;
+    return words;
   }
 
   /** @param sinceLastMs  Null when nobody was listened to before: then what its own clock said has to do. */

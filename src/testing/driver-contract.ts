@@ -148,7 +148,7 @@ export function normalForm(events: readonly RunEvent[]): readonly JsonObject[] {
 
 function startOf(data: object): object {
   const entries = Object.entries(data).filter(([key]) => !droppedFromStart.has(key));
-  const { _config, ...rest } = Object.fromEntries(entries);
+  const { _config, _base, ...rest } = Object.fromEntries(entries);
   // The base names the driver's harness.
   return { ...rest, ...(_config === undefined ? {} : { _config: { ...Object(_config), base: 'driver' } }) };
 }

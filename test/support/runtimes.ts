@@ -5,7 +5,7 @@ import { createFastClock } from './fast-clock.ts';
 import { createRuntime, type AgentDefinition } from '../../src/runtime.ts';
 import { createScriptedModel, type ScriptedModel } from '../../src/testing/scripted-model.ts';
 import { defineTool } from '../../src/engine/define-tool.ts';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { join } from 'node:path';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { noSettings } from './agents.ts';
@@ -49,7 +49,6 @@ export const testClock = (): Clock => createFastClock(20);
 
 export function openRuntime(replies: ReplyScript<ModelRequest>, options: RuntimeRigOptions = {}): RuntimeRig {
   const folder = mkdtempSync(join(tmpdir(), 'reins-runtime-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'runs.sqlite');
   const clock = options.clock ?? testClock();
   const model = createScriptedModel(replies);
@@ -88,6 +87,7 @@ export function openRuntime(replies: ReplyScript<ModelRequest>, options: Runtime
     async [Symbol.asyncDispose]() {
       for (const each of opened) await each.close({ drainMs: 0 });
       await store[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true });
     },
   };
 }

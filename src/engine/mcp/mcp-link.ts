@@ -141,7 +141,7 @@ export class McpLink implements AsyncDisposable {
       if (this.#holds(connection)) this.#state = { at: 'open', connection, listing };
     } catch (cause) {
       if (!this.#holds(connection)) return;
-      this.#leaving = connection.kill();
+      this.#leave(connection);
       this.#fail(1, cause);
     }
   }
@@ -154,7 +154,13 @@ export class McpLink implements AsyncDisposable {
   #giveUp(connection: Connection): void {
     if (!this.#holds(connection)) return;
     this.#state = { at: 'idle' };
-    this.#leaving = connection.kill();
+    this.#leave(connection);
+  }
+
+  #leave(connection: Connection): void {
+    const onFailure = (cause: unknown) =>
+      this.#warn('An MCP server that was given up may still be running.', cause, {});
+    this.#leaving = connection.kill().catch(onFailure);
   }
 
   #holds(connection: Connection): boolean {

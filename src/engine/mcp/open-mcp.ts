@@ -1,10 +1,12 @@
 // The tools of all configured MCP servers as one source. Connections are made by the first `list()`, to all servers at once.
 //
 // M1. A tool is pinned to what it was when its name was first offered. While its server, description or schema differ from
-//     that, it asks, whatever the server's own permission is; a denied one stays denied (E-903).
+//     that, it asks, whatever the server's own permission is; a denied one stays denied (E-903). The pin is this process's:
+//     what is stored, approvals and rules, is bound to `identity`.
 // M2. The tools of a server that cannot be used are missing, and the server is named in `degraded`; a disabled one is neither.
 // M3. While nothing has changed, `list()` gives the very same array.
 
+import { hash } from 'node:crypto';
 import { ConfigurationError, TransientToolError } from '../../core/errors.ts';
 import { head, toWellFormed } from '../../core/text.ts';
 import type { PermissionLevel, Tool, ToolOutput, ToolSource } from '../tool.ts';
@@ -67,10 +69,10 @@ function offer(
       // Of a tool that is listed twice the first is meant.
       if (!unlisted.delete(remote.name) || server.tools?.includes(remote.name) === false) continue;
       const name = offeredName(server.name, remote.name, tools);
-      const identity = JSON.stringify([server.name, remote.name, remote.identity]);
+      const identity = hash('sha256', JSON.stringify([server.name, remote.name, remote.identity]));
       const pinned = pins.get(name) ?? identity;
       pins.set(name, pinned);
-      tools.set(name, toolOf(link, remote, { name, isChanged: pinned !== identity }));
+      tools.set(name, toolOf(link, remote, { name, identity, isChanged: pinned !== identity }));
     }
   }
   return [...tools.values()];
@@ -79,13 +81,14 @@ function offer(
 function toolOf(
   link: McpLink,
   remote: RemoteTool,
-  { name, isChanged }: { readonly name: string; readonly isChanged: boolean },
+  { name, identity, isChanged }: { readonly name: string; readonly identity: string; readonly isChanged: boolean },
 ): Tool {
   const { permission = 'ask', replay = 'manual', timeoutSeconds } = link.server;
   return {
     name,
     description: head(toWellFormed(remote.description), maxDescriptionUnits),
     inputSchema: remote.inputSchema,
+    identity,
     permission: permissionOf(permission, isChanged),
     replay,
     ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),

@@ -56,6 +56,7 @@ export function httpUrl(text: string, base?: URL): URL {
 
 async function openHop(url: URL, { signal, headers, ...rules }: OpenUrlOptions): Promise<OpenedUrl> {
   const { Agent, fetch } = await import('undici');
+  // A look-up of a name cannot be cancelled, only left.
   const addresses = await untilAborted(checkedAddresses(url.hostname, rules), signal);
   const agent = new Agent({
     allowH2: false,
@@ -75,11 +76,4 @@ async function openHop(url: URL, { signal, headers, ...rules }: OpenUrlOptions):
     await agent.destroy();
     throw error;
   }
-}
-
-/** A look-up of a name cannot be cancelled, only left. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  using _listener = addAbortListener(signal, () => reject(signal.reason));
-  return await Promise.race([work, promise]);
 }

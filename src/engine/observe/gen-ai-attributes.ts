@@ -3,7 +3,7 @@
 
 import type { Attributes } from '@opentelemetry/api';
 import type { ModelRef } from '../../core/outcome.ts';
-import type { RunEventOf, RunStarted, ToolCall, UserMessage, UserPart } from '../../core/run-event.ts';
+import type { RunEventOf, RunStarted } from '../../core/run-event.ts';
 import type { Usage } from '../../core/usage.ts';
 
 /** Providers that the conventions call otherwise. */
@@ -59,39 +59,4 @@ export function resultAttributes({ data }: RunEventOf<'run-result'>, leg: number
     'gen_ai.response.finish_reasons': data.stopReason === null ? undefined : [data.stopReason],
     'reins.run.status': data.status,
   };
-}
-
-/** `gen_ai.input.messages`, as JSON. */
-export function inputMessages(messages: readonly UserMessage[]): string {
-  return JSON.stringify(messages.map(({ content }) => ({ role: 'user', parts: content.map(inputPart) })));
-}
-
-function inputPart(part: UserPart): object {
-  switch (part.type) {
-    case 'text':
-    case 'file':
-      return { type: 'text', content: part.text };
-    case 'media':
-      return { type: 'file', mime_type: part.mediaType, file_id: part.ref };
-  }
-}
-
-/** `gen_ai.output.messages`, as JSON. */
-export function outputMessages(reply: {
-  readonly thinking: string;
-  readonly text: string;
-  readonly calls: readonly ToolCall[];
-  readonly finishReason: string | null;
-}): string {
-  const calls = reply.calls.map(({ id, name, arguments: given }) => ({
-    type: 'tool_call',
-    id,
-    name,
-    arguments: given,
-  }));
-  const parts = [
-    { type: 'reasoning', content: reply.thinking },
-    { type: 'text', content: reply.text },
-  ].filter(({ content }) => content !== '');
-  return JSON.stringify([{ role: 'assistant', parts: [...parts, ...calls], finish_reason: reply.finishReason }]);
 }

@@ -5,16 +5,15 @@
 //     that was dispatched (executionKey). Times are those of the events.
 // T2. Every span ends: by its own event, by the leg's `run-result`, by the `run-started` behind a crash, or by dispose.
 // T3. Only what failed is an error: no cancel, park, spent budget, steered attempt or denied call.
-// T4. What people, models and tools said is in no span, unless `captureContent` is set; private fields never are (E-104).
+// T4. What people, models and tools said is in no span, nor are private fields (E-104).
 // T5. A leg that nobody records costs one span and is not folded.
 
-import { context, trace, type Context, type Tracer } from '@opentelemetry/api';
+import { context, type Context, type Tracer } from '@opentelemetry/api';
 import type { Clock } from '../../core/clock.ts';
-import type { Redact } from '../../core/redact.ts';
 import type { RunEvent } from '../../core/run-event.ts';
 import { acceptReply, beginIfDue, hearReply, resetAttempt, startStep, switchModel } from './trace-attempts.ts';
 import { endAll, endByResult, note, startLeg, type Fault, type TracedLeg } from './trace-leg.ts';
-import { completeTool, dispatchTool, showResult } from './trace-tools.ts';
+import { completeTool, dispatchTool } from './trace-tools.ts';
 
 export interface RunTracerOptions {
   readonly tracer: Tracer;
@@ -23,22 +22,16 @@ export interface RunTracerOptions {
   readonly agentName?: string;
   /** Default: the context that is active now. */
   readonly parent?: Context;
-  /** Puts input, replies, arguments and results into the spans (T4), each through `redact`. */
-  readonly captureContent?: boolean;
-  readonly redact?: Redact;
 }
 
 /** The trace of one run. Disposing it ends what is open: nobody follows the run here any more. */
 export interface RunTracer extends Disposable {
   /** Takes the stored events of the run in order. Those before the first `run-started` that it gets leave no trace. */
   record(event: RunEvent): void;
-  /** The context for work that a dispatched call does, such as the run of a sub-agent. */
-  contextOf(executionKey: string): Context;
 }
 
 export function createRunTracer(options: RunTracerOptions): RunTracer {
-  const { tracer, clock, agentName, parent = context.active(), captureContent = false } = options;
-  const show = captureContent ? (options.redact ?? ((text) => text)) : null;
+  const { tracer, clock, agentName, parent = context.active() } = options;
   let leg: TracedLeg | null = null;
 
   function cut(atMs: number, fault: Fault): void {
@@ -53,17 +46,12 @@ export function createRunTracer(options: RunTracerOptions): RunTracer {
       if (event.agentPath !== undefined && event.agentPath.length > 0) return; // A sub-agent's: no step of this run (E-114).
       if (event.type === 'run-started') {
         cut(leg?.lastAtMs ?? event.at, { type: 'crash' });
-        leg = startLeg(event, { tracer, parent, agentName, show });
+        leg = startLeg(event, { tracer, parent, agentName });
       }
       if (leg === null) return;
       leg.lastAtMs = event.at;
       fold(leg, event);
       if (event.type === 'run-result') leg = null;
-    },
-    contextOf(executionKey) {
-      const span = leg?.tools.get(executionKey);
-      const inner = leg?.context ?? parent;
-      return span === undefined ? inner : trace.setSpan(inner, span);
     },
     [Symbol.dispose]: () => cut(clock.now(), { type: 'worker-lost' }),
   };
@@ -77,12 +65,6 @@ function fold(leg: TracedLeg, event: RunEvent): void {
     case 'thinking-delta':
     case 'tool-call-delta':
       return hearReply(leg, event.at);
-    case 'text-complete':
-      if (leg.attempt !== null) leg.attempt.text = event.data;
-      return;
-    case 'thinking-complete':
-      if (leg.attempt !== null) leg.attempt.thinking = event.data;
-      return;
     case 'turn-complete':
       return acceptReply(leg, event);
     case 'attempt-reset':
@@ -96,8 +78,6 @@ function fold(leg: TracedLeg, event: RunEvent): void {
       return dispatchTool(leg, event);
     case 'tool-call-complete':
       return completeTool(leg, event);
-    case 'tool-result':
-      return showResult(leg, event);
     case 'run-result':
       beginIfDue(leg, event.at);
       return endByResult(leg, event);
@@ -112,6 +92,9 @@ function fold(leg: TracedLeg, event: RunEvent): void {
       return note(leg, event, { kind: event.data.kind, tool: event.data.call.name });
     case 'run-started':
     case 'user-message':
+    case 'text-complete':
+    case 'thinking-complete':
+    case 'tool-result':
     case 'waiting':
     case 'tool-output-delta':
     case 'todos-updated':

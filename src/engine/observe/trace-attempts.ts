@@ -4,7 +4,7 @@
 import { SpanKind, type Span } from '@opentelemetry/api';
 import type { ModelRef } from '../../core/outcome.ts';
 import type { RunEventOf } from '../../core/run-event.ts';
-import { modelAttributes, outputMessages, replyAttributes, usageAttributes } from './gen-ai-attributes.ts';
+import { modelAttributes, replyAttributes, usageAttributes } from './gen-ai-attributes.ts';
 import { endSpan, note, startSpan, type TracedLeg } from './trace-leg.ts';
 
 export interface TracedAttempt {
@@ -16,8 +16,6 @@ export interface TracedAttempt {
   /** Null: it has not begun. */
   span: Span | null;
   heard: boolean;
-  thinking: string;
-  text: string;
 }
 
 type Announced = Pick<TracedAttempt, 'step' | 'number' | 'dueAtMs' | 'replyBudget' | 'model'>;
@@ -37,13 +35,10 @@ export function hearReply(leg: TracedLeg, atMs: number): void {
 }
 
 export function acceptReply(leg: TracedLeg, event: RunEventOf<'turn-complete'>): void {
-  const { attempt, show } = leg;
+  const { attempt } = leg;
   if (attempt === null) return;
   const span = beginAttempt(leg, attempt, event.at);
   span.setAttributes(replyAttributes(event));
-  const { thinking, text } = attempt;
-  if (show !== null)
-    span.setAttribute('gen_ai.output.messages', show(outputMessages({ thinking, text, ...event.data })));
   leg.attempt = null;
   endSpan(leg, span, { atMs: event.at, fault: null });
 }
@@ -77,7 +72,7 @@ export function beginIfDue(leg: TracedLeg, atMs: number): void {
 }
 
 function announce(leg: TracedLeg, announced: Announced): TracedAttempt {
-  leg.attempt = { ...announced, span: null, heard: false, thinking: '', text: '' };
+  leg.attempt = { ...announced, span: null, heard: false };
   return leg.attempt;
 }
 

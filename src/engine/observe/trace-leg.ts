@@ -7,14 +7,11 @@ import {
   type Span,
   type Tracer,
 } from '@opentelemetry/api';
-import type { Redact } from '../../core/redact.ts';
 import type { RunEvent, RunEventOf } from '../../core/run-event.ts';
 import type { TracedAttempt } from './trace-attempts.ts';
 import {
   agentAttributes,
-  inputMessages,
   modelAttributes,
-  outputMessages,
   placeAttributes,
   resultAttributes,
 } from './gen-ai-attributes.ts';
@@ -27,8 +24,6 @@ export interface TracedLeg {
   readonly context: Context;
   readonly place: Attributes;
   readonly started: RunEventOf<'run-started'>['data'];
-  /** Null: content is not captured (T4). */
-  readonly show: Redact | null;
   /** Spans that have not ended, parents first (T2). */
   readonly open: Set<Span>;
   /** Calls that will run, until they are complete, and the spans of those that were dispatched; by executionKey. */
@@ -50,12 +45,11 @@ export interface LegOptions {
   readonly tracer: Tracer;
   readonly parent: Context;
   readonly agentName: string | undefined;
-  readonly show: Redact | null;
 }
 
 /** Null: nobody records it (T5). */
 export function startLeg(event: RunEventOf<'run-started'>, o: LegOptions): TracedLeg | null {
-  const { tracer, parent, show } = o;
+  const { tracer, parent } = o;
   const { data } = event;
   const name = data.agent?.name ?? o.agentName;
   const place = placeAttributes(event);
@@ -66,15 +60,12 @@ export function startLeg(event: RunEventOf<'run-started'>, o: LegOptions): Trace
     span.end();
     return null;
   }
-  if (show !== null && data.input !== undefined)
-    span.setAttribute('gen_ai.input.messages', show(inputMessages(data.input)));
   return {
     tracer,
     span,
     context: trace.setSpan(parent, span),
     place,
     started: data,
-    show,
     open: new Set([span]),
     calls: new Map(),
     tools: new Map(),
@@ -85,13 +76,8 @@ export function startLeg(event: RunEventOf<'run-started'>, o: LegOptions): Trace
 
 /** The leg has its result: completed, cancelled, failed, or parked. */
 export function endByResult(leg: TracedLeg, event: RunEventOf<'run-result'>): void {
-  const { error, output, stopReason } = event.data;
   leg.span.setAttributes(resultAttributes(event, leg.started.leg));
-  if (leg.show !== null && output !== '') {
-    const messages = outputMessages({ thinking: '', text: output, calls: [], finishReason: stopReason });
-    leg.span.setAttribute('gen_ai.output.messages', leg.show(messages));
-  }
-  endAll(leg, event.at, error);
+  endAll(leg, event.at, event.data.error);
 }
 
 /** Ends what is open, children first. */

@@ -1,7 +1,7 @@
 // The `execute_tool` spans: one a call that was dispatched, however often its handler was called.
 
 import { SpanKind } from '@opentelemetry/api';
-import { executionKeyOf, type RunEventOf, type ToolOutcome } from '../../core/run-event.ts';
+import type { RunEventOf, ToolOutcome } from '../../core/run-event.ts';
 import { endSpan, markFault, startSpan, type TracedLeg } from './trace-leg.ts';
 
 /** A denied, answered or cancelled call has not failed (T3). */
@@ -33,29 +33,14 @@ export function dispatchTool(leg: TracedLeg, { at, step, data }: RunEventOf<'too
 }
 
 export function completeTool(leg: TracedLeg, { at, data }: RunEventOf<'tool-call-complete'>): void {
-  const { executionKey, name, outcome, input } = data;
+  const { executionKey, name, outcome } = data;
   leg.calls.delete(executionKey);
   const span = leg.tools.get(executionKey);
   if (span === undefined) return;
   span.updateName(titleOf(name)).setAttributes({ 'gen_ai.tool.name': name, 'reins.tool.outcome': outcome });
   if (faults.has(outcome)) markFault(span, { type: outcome });
-  if (leg.show === null) return endTool(leg, executionKey, at);
-  span.setAttribute('gen_ai.tool.call.arguments', leg.show(JSON.stringify(input)));
-}
-
-/** With content, the span waits for what the model will read. */
-export function showResult(leg: TracedLeg, { at, runId, step, data }: RunEventOf<'tool-result'>): void {
-  if (leg.show === null) return;
-  const executionKey = executionKeyOf(runId, step, data.toolCallId);
-  leg.tools.get(executionKey)?.setAttribute('gen_ai.tool.call.result', leg.show(data.content));
-  endTool(leg, executionKey, at);
-}
-
-function endTool(leg: TracedLeg, executionKey: string, atMs: number): void {
-  const span = leg.tools.get(executionKey);
-  if (span === undefined) return;
   leg.tools.delete(executionKey);
-  endSpan(leg, span, { atMs, fault: null });
+  endSpan(leg, span, { atMs: at, fault: null });
 }
 
 const titleOf = (name: string): string => `execute_tool ${name}`;

@@ -237,6 +237,8 @@ const migrations: readonly string[] = [
     PRIMARY KEY (provider, model)
   ) STRICT, WITHOUT ROWID;
   `,
+  // What a tool was when a rule was made of it.
+  `ALTER TABLE rules ADD COLUMN tool_identity TEXT;`,
 ];
 
 /** Brings the schema up to date in one transaction, so that of two processes that start together one does it. */

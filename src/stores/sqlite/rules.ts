@@ -23,6 +23,7 @@ export function ruleMethods(db: Database): Pick<Store, 'putRule' | 'rule' | 'rul
 
 function ruleRecord(row: Row): RuleRecord {
   const pathPrefix = nullable(row, 'path_prefix', text);
+  const toolIdentity = nullable(row, 'tool_identity', text);
   return {
     ruleId: ruleId(row, 'rule_id'),
     principal: text(row, 'principal'),
@@ -31,6 +32,7 @@ function ruleRecord(row: Row): RuleRecord {
     match: pathPrefix === null ? oneOf(row, 'match', ['tool', 'exact-args']) : { pathPrefix },
     toolName: text(row, 'tool_name'),
     argsDigest: text(row, 'args_digest'),
+    ...(toolIdentity === null ? {} : { toolIdentity }),
     effect: oneOf(row, 'effect', ['allow', 'deny']),
     sessionId: sessionId(row, 'session_id'),
     runId: runId(row, 'run_id'),
@@ -42,12 +44,12 @@ function ruleRecord(row: Row): RuleRecord {
 const insertRule = `
   INSERT OR REPLACE INTO rules
     (rule_id, principal, harness_id, scope, match, path_prefix, tool_name, args_digest, effect, session_id, run_id,
-     made_by, created_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+     made_by, created_at, tool_identity)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export function putRule(tx: Transaction, rule: RuleRecord): void {
   const { principal, harnessId: harness, scope, match, toolName, argsDigest, effect, by, createdAtMs } = rule;
   const matched = typeof match === 'string' ? [match, null] : ['path-prefix', match.pathPrefix];
-  const made = [rule.sessionId, rule.runId, by, createdAtMs];
+  const made = [rule.sessionId, rule.runId, by, createdAtMs, rule.toolIdentity ?? null];
   tx.run(insertRule, rule.ruleId, principal, harness, scope, ...matched, toolName, argsDigest, effect, ...made);
 }

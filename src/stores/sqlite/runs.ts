@@ -34,8 +34,7 @@ export function runMethods(db: Database): RunMethods {
       return findRun(db, id);
     },
     async requestPause(id) {
-      const running = `status = 'running' AND control = 'none'`;
-      write(db, `UPDATE runs SET control = 'pause' WHERE run_id = ? AND ${running}`, id);
+      write(db, pauseTree, id);
       return findRun(db, id);
     },
     async takeOver(id, owner, from) {
@@ -56,12 +55,15 @@ function findRun(db: Reads, id: RunId): RunRecord | null {
   return row === undefined ? null : runRecord(row);
 }
 
-const cancelTree = `
-  UPDATE runs SET control = 'cancel' WHERE status = 'running' AND run_id IN
+/** A run and all that work for it, at any depth, as far as they are not over. */
+const inTree = `status = 'running' AND run_id IN
     (WITH RECURSIVE tree (id) AS (SELECT ? UNION SELECT run_id FROM runs JOIN tree ON parent_run_id = id) SELECT id FROM tree)`;
+const cancelTree = `UPDATE runs SET control = 'cancel' WHERE ${inTree}`;
+const pauseTree = `UPDATE runs SET control = 'pause' WHERE control = 'none' AND ${inTree}`;
+const unpauseTree = `UPDATE runs SET control = 'none' WHERE control = 'pause' AND ${inTree}`;
 
 const setOwner = `
-  UPDATE runs SET owner = ?, phase = 'active', control = iif(control = 'pause', 'none', control)
+  UPDATE runs SET owner = ?, phase = 'active'
   WHERE run_id = ? AND status = 'running' AND phase = coalesce(?, phase) AND control = coalesce(?, control)
     AND (? OR owner IS ?)
   RETURNING run_no`;
@@ -76,6 +78,7 @@ function takeOver(
     if (row === undefined) return false;
     const runNo = integer(row, 'run_no');
     tx.run('UPDATE heads SET generation = generation + 1, open = 1 WHERE run_no = ?', runNo);
+    tx.run(unpauseTree, o.id);
     openStretch(tx, runNo);
     return true;
   });

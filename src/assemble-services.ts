@@ -1,0 +1,60 @@
+// What servers and runtimes are alike in: the parts of a process over a store, and what it does from time to time.
+
+import { createBackgroundRuns } from './tasks/background-runs.ts';
+import { createFrameFeeds } from './tasks/frame-feeds.ts';
+import { createOwnership, type OwnershipPolicy } from './tasks/ownership.ts';
+import { createRunLog } from './stores/run-log.ts';
+import { expireTasks } from './tasks/expire-tasks.ts';
+import { repeat, type Repeated } from './tasks/repeat.ts';
+import { superviseRuns } from './tasks/supervise-runs.ts';
+import { systemProcesses, systemRandom } from './system.ts';
+import type { Services } from './tasks/services.ts';
+
+const superviseEveryMs = 1_000;
+const expireEveryMs = 60_000;
+
+type Given = Pick<Services, 'store' | 'clock' | 'logger' | 'harnesses' | 'workspaces' | 'settings'>;
+
+export function assembleServices({
+  policy = {},
+  ...given
+}: Given & { readonly policy?: Partial<OwnershipPolicy> }): Services {
+  const { store, clock, logger } = given;
+  const log = createRunLog({ store, clock, logger });
+  const owner = systemRandom.token();
+  return {
+    ...given,
+    log,
+    random: systemRandom,
+    runs: createBackgroundRuns({ clock, logger }),
+    frames: createFrameFeeds(log),
+    owner,
+    ownership: createOwnership({ store, clock, owner, processes: systemProcesses, policy }),
+  };
+}
+
+/** @param firstScan  The first look at all runs, where that is still under way; it belongs to what this gives from now on. */
+export function startUpkeep(services: Services, firstScan?: Promise<void>): Repeated {
+  const { clock, logger, ownership } = services;
+  const failed = (message: string) => (cause: unknown) => logger.error(message, {}, cause);
+  const scanFailed = failed('The scan of runs failed.');
+  const scanned = firstScan?.catch(scanFailed);
+  const supervise = async () => {
+    await scanned; // two scans at once would be in each other's way
+    await superviseRuns(services);
+  };
+  const rounds = [
+    repeat(clock, { everyMs: superviseEveryMs, work: supervise, onFailure: scanFailed }),
+    repeat(clock, {
+      everyMs: ownership.policy.renewEveryMs,
+      work: () => ownership.renew(),
+      onFailure: failed('Others cannot be told that this process lives.'),
+    }),
+    repeat(clock, {
+      everyMs: expireEveryMs,
+      work: (signal) => expireTasks(services, signal),
+      onFailure: failed('Retention failed.'),
+    }),
+  ];
+  return { stop: async () => void (await Promise.all([scanned, ...rounds.map((each) => each.stop())])) };
+}
