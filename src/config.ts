@@ -11,7 +11,7 @@ import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError } from './core/errors.ts';
 import { deepFreeze } from './core/deep-freeze.ts';
-import { logLevels } from './logger.ts';
+import { logLevels } from './core/logger.ts';
 import { environmentPrefix, providerNames } from './engine/models/provider-names.ts';
 import type { ProviderName, ProviderSettings } from './engine/models/provider-names.ts';
 

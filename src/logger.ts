@@ -7,12 +7,8 @@
 import { inspect } from 'node:util';
 import { pino } from 'pino';
 import type { JsonObject, JsonValue } from './core/json.ts';
-import type { Logger } from './core/logger.ts';
+import type { Logger, LogLevel } from './core/logger.ts';
 import { createRedactor, redactFacts } from './core/redact.ts';
-
-/** The least serious entries that are written; `silent`: none. */
-export const logLevels = ['info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof logLevels)[number];
 
 export interface LoggerOptions {
   /** Default: `info`. */

@@ -82,6 +82,49 @@ test('E-901: hooks are told of each leg, of sub-agents as well, and each event o
   expect(told).toEqual([...leg, 'worker run-start', 'worker tool-start', end]);
 });
 
+test('E-901: of two sub-agents that are alike but for their hooks, those are told whose it is, over a restart', async () => {
+  const told: string[] = [];
+  const helper = (whose: string) => ({
+    name: 'helper',
+    description: 'Helps.',
+    parts: {
+      provider: createScriptedModel([simpleCall('a', 'risky', {}), simpleText('Helped.')]),
+      tools: [counted('risky', { permission: 'ask' })],
+      hooks: { 'run-start': () => void told.push(whose) },
+    },
+  });
+  const replies = [simpleCall('d', 'delegate_helper', { task: 'Help.' }), done];
+  const other = { config: { name: 'other' }, parts: { ...agentOf('other').parts, subagents: [helper('other')] } };
+  await using rig = openRuntime(replies, { parts: { subagents: [helper('worker')] }, agents: [other] });
+  const { runId } = await rig.runtime.submit('Go.', { agent: 'worker' });
+  await standing(rig.runtime, runId, 'awaiting-input');
+  await rig.restart();
+  await rig.runtime.approvals.decide((await theOpen(rig.runtime)).approvalId, { decision: 'approve' });
+  await standing(rig.runtime, runId, 'completed');
+  await eventually(() => told.length >= 2 || undefined);
+  expect(told).toEqual(['worker', 'worker']);
+});
+
+test('E-834: a runtime that is closed at once has looked at its runs before its store is closed', async () => {
+  const store = openSqlite(':memory:');
+  const order: string[] = [];
+  const unfinishedRuns = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    order.push('scan');
+    return store.unfinishedRuns();
+  };
+  const own = {
+    ...store,
+    unfinishedRuns,
+    async [Symbol.asyncDispose]() {
+      order.push('closed');
+      await store[Symbol.asyncDispose]();
+    },
+  };
+  await createRuntime({ agents: [agentOf('one')], driver: { kind: 'store', store: own } }).close();
+  expect(order).toEqual(['scan', 'closed']);
+});
+
 test('each agent works in its own folder; one that has none, in the current one', async () => {
   const workspace = mkdtempSync(`${tmpdir()}/reins-folder-`);
   const seen: string[] = [];

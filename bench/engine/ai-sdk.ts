@@ -3,7 +3,7 @@ import { toolSchema, type Contender, type EngineParts } from './contender.ts';
 
 export function createAiSdk({ model, tool }: EngineParts): Contender {
   const { name, description, run } = tool;
-  const inputSchema = jsonSchema<{ n: number }>(toolSchema);
+  const inputSchema = jsonSchema<{ n: number }>({ ...toolSchema, required: [...toolSchema.required] });
   const tools = { [name]: defineTool({ description, inputSchema, execute: async (input) => run(input) }) };
   return {
     async run({ count }) {

@@ -6,7 +6,9 @@ import { approvalIds, runIds } from '../core/ids.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig, type EngineRigOptions } from '../testing/engine-rig.ts';
 import { simpleCall, simpleCalls, simpleText } from '../testing/model-servers/reply-script.ts';
+import { silentLogger } from '../core/logger.ts';
 import { StopTurn } from '../core/stop-turn.ts';
+import type { People } from './prepare-batch.ts';
 import type { Tool } from './tool.ts';
 
 const done = simpleText('Done.');
@@ -169,6 +171,36 @@ describe('E-603: an approval is for exact arguments', () => {
     json = '{"b":2,"a":1}';
     expect(await rig.resume()).toMatchObject({ status: 'completed' });
   });
+});
+
+test('E-603, E-903: an approval of a tool that has changed since is none, and it is asked for again', async () => {
+  let tool = gated('add', { identity: 'old' });
+  const sources = [{ list: async () => ({ tools: [tool], degraded: [] }), async [Symbol.asyncDispose]() {} }];
+  const { rig } = await park({ tools: [], parts: { sources } });
+  rig.decide('a', { decision: 'approve' });
+  tool = gated('add', { identity: 'new' });
+  const pending = [{ kind: 'approval', toolIdentity: 'new' }];
+  expect(await rig.resume()).toMatchObject({ status: 'awaiting-input', pending });
+  rig.decide('a', { decision: 'approve' });
+  expect(await rig.resume()).toMatchObject({ status: 'completed' });
+  expect(tool.runs).toHaveLength(1);
+});
+
+test('E-522: a callback that fails is a no, and the log has its cause', async () => {
+  const heard: string[] = [];
+  const logger = {
+    ...silentLogger,
+    error: (said: string, _: unknown, cause: unknown) => void heard.push(`${said} ${String(cause)}`),
+  };
+  const people: People = { how: 'ask', decide: () => Promise.reject(new Error('boom')) };
+  const rig = createEngineRig({
+    replies: [simpleCall('a', 'add', {}), done],
+    tools: [gated()],
+    people,
+    parts: { logger },
+  });
+  expect(await rig.run()).toMatchObject({ status: 'completed' });
+  expect([outcomes(rig), heard]).toEqual([{ a: 'denied' }, ['A callback for approvals failed. Error: boom']]);
 });
 
 test('E-607: a cancel decides what is open as cancelled, then closes the calls', async () => {

@@ -41,6 +41,9 @@ function listen(hooks?: Hooks | readonly Hooks[]) {
   return { heard, notes, clock, runner };
 }
 
+/** All that waits for promises alone has come round, however long the queue. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
 const answer: BlockScript = { kind: 'text', pieces: ['Yes.'] };
 const call: BlockScript = { kind: 'call', id: 'c', pieces: ['{}'], outcome: 'ok', content: 'Done.' };
 
@@ -57,7 +60,7 @@ test('E-901: hooks hear of a run in the order of its log, each with its place an
   log.end({ status: 'failed', stopReason: null, error: { type: 'ProviderError', message: 'No.', retryable: false } });
   const { heard, runner } = listen();
   for (const event of log.events) runner.fire(event);
-  await runner.settled();
+  await settled();
   expect(heard.map(({ hook, step, attempt }) => `${hook} ${step}.${attempt}`)).toEqual([
     'run-start 0.0',
     'step-start 1.0',
@@ -98,7 +101,7 @@ test('E-901: the start of read_skill and bash is told as skill-invoked and sandb
     const dispatched = { id, executionKey, toolAttempt: 1, argsDigest: 'd', replay: 'safe', timeoutMs: null } as const;
     runner.fire({ ...place, seq: seq + 1, type: 'tool-dispatched', data: { ...dispatched, authority: 'policy' } });
   }
-  await runner.settled();
+  await settled();
   expect(heard.map(({ hook, call: started }) => [hook, started?.name, started?.input])).toEqual([
     ['tool-start', 'read_skill', { n: 0 }],
     ['skill-invoked', 'read_skill', { n: 0 }],
@@ -121,7 +124,7 @@ test('E-104, K2: over any log, what hooks get is frozen, a copy, and without pri
     fc.asyncProperty(arbitraryLog, async (events) => {
       const { heard, runner } = listen();
       for (const event of events) runner.fire(event);
-      await runner.settled();
+      await settled();
       expect(heard.length).toBeGreaterThan(0);
       for (const payload of heard) look(payload);
       for (const event of events) expect(Object.isFrozen(event)).toBe(false);
@@ -141,11 +144,10 @@ test('K3: a hook that throws or rejects is logged and counted, and the others go
   };
   const { notes, runner, clock } = listen([broken, observer(({ hook }) => void heard.push(hook))]);
   for (const event of toolLog().events.slice(0, 2)) runner.fire(event);
-  await runner.settled();
+  await settled();
   expect(heard).toEqual(['run-start', 'step-start', 'model-request']);
-  expect(runner.failures).toBe(2);
-  const facts = JSON.stringify({ runId: testRunId, hook: 'run-start', eventId: `${testRunId}:1` });
-  expect(notes).toEqual([`A hook failed. ${facts} Error: Mine.`, expect.stringContaining('Error: Late.')]);
+  const facts = JSON.stringify({ runId: testRunId, hook: 'run-start', eventId: `${testRunId}:1`, failures: 1 });
+  expect(notes).toEqual([`A hook failed. ${facts} Error: Mine.`, expect.stringMatching(/"failures":2.*Error: Late\./)]);
   expect(clock.pending).toBe(0);
 });
 
@@ -156,11 +158,11 @@ test('K3: a hook that takes longer than 5 s is cut; what it does later changes n
   const { notes, runner, clock } = listen(slow);
   for (const event of toolLog().events.slice(0, 2)) runner.fire(event);
   await clock.advance(4_999);
-  expect([runner.failures, heard]).toEqual([0, []]);
+  expect([notes, heard]).toEqual([[], []]);
   await clock.advance(1);
   stuck.reject(new Error('At last.'));
-  await runner.settled();
-  expect([runner.failures, heard]).toEqual([1, ['step-start']]);
+  await settled();
+  expect(heard).toEqual(['step-start']);
   expect(notes).toEqual([expect.stringContaining('longer than 5000 ms')]);
 });
 
@@ -176,7 +178,7 @@ test('K1: firing returns before any hook has run, and a slow hook keeps the orde
   for (const event of toolLog().events.slice(0, 2)) runner.fire(event);
   expect(heard).toEqual([]);
   await clock.advance(1_000);
-  await runner.settled();
+  await settled();
   expect(heard.slice(0, 4)).toEqual(['run-start begins', 'run-start ends', 'step-start begins', 'step-start ends']);
 });
 
@@ -193,14 +195,15 @@ test('K4: beyond 10,000 notices the oldest are left out and counted, with one wa
     usage: null,
   } as const;
   for (let seq = 1; seq <= 10_003; seq++) runner.fire({ ...first, seq, type: 'compacted', data } as RunEvent);
-  await runner.settled();
-  expect([seen.length, seen[0], seen.at(-1), runner.dropped, notes.length]).toEqual([10_000, 4, 10_003, 3, 1]);
+  await settled();
+  expect([seen.length, seen[0], seen.at(-1)]).toEqual([10_000, 4, 10_003]);
+  expect(notes).toEqual([expect.stringContaining('{"dropped":3}')]);
 });
 
 test('E-560: a repetition is told under its name with the event that shows it', async () => {
   const { heard, runner } = listen();
   const result = toolLog().events.find(({ type }) => type === 'tool-result');
   if (result !== undefined) runner.fireNamed('repetition', result);
-  await runner.settled();
+  await settled();
   expect(heard).toEqual([expect.objectContaining({ hook: 'repetition', step: 1, event: result })]);
 });

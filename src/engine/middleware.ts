@@ -92,7 +92,10 @@ async function processReply(reply: ModelReply, list: readonly Middleware[]): Pro
   let texts: ReplyTexts = { text: reply.text, thinking: reply.thinking, calls: reply.calls };
   for (const { transform, afterModel } of list) {
     if (transform !== undefined)
-      texts = { ...texts, text: await inMiddleware('transform', (text) => wholeThrough(transform(), text), texts.text) };
+      texts = {
+        ...texts,
+        text: await inMiddleware('transform', (text) => wholeThrough(transform(), text), texts.text),
+      };
     if (afterModel !== undefined) texts = await inMiddleware('afterModel', afterModel, texts);
   }
   return relay(reply, texts);

@@ -49,6 +49,8 @@ describe('E-520: a deny from any side wins, then a rule, then the agent, the too
     [{ own: 'allow', rules: [allow, deny] }, 'deny'],
     [{ tool: 'ask', rules: [allow] }, 'allow'],
     [{ tool: 'ask', rules: [rule({ toolName: 'other' })] }, 'ask'],
+    [{ tool: 'ask', rules: [rule({ toolIdentity: 'old' })] }, 'ask'],
+    [{ tool: 'ask', rules: [rule({ toolIdentity: 'old', effect: 'deny' })] }, 'deny'],
   ] as const)('%j is %s', async (given, level) => {
     expect(await levelOf({ ...given, rules: 'rules' in given ? [...given.rules] : [] })).toMatchObject({ level });
   });

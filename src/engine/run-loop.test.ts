@@ -1,7 +1,8 @@
 // The driver's contract with its consumer: D1 to D4 of `run-loop.ts`.
 
 import { describe, expect, test } from 'vitest';
-import { ConfigurationError } from '../core/errors.ts';
+import { once } from 'node:events';
+import { ConfigurationError, StorageError } from '../core/errors.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig } from '../testing/engine-rig.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
@@ -12,11 +13,14 @@ import { defaultPolicies } from './policies.ts';
 import { evolve, initialRunState } from '../core/run-state.ts';
 import { runLoop } from './run-loop.ts';
 import { silentLogger } from '../core/logger.ts';
-import { simpleCall, simpleText } from '../testing/model-servers/reply-script.ts';
+import { simpleCall, simpleText, type ScriptedReply } from '../testing/model-servers/reply-script.ts';
 import { StopTurn } from '../core/stop-turn.ts';
 import type { EventDraft, RunEvent } from '../core/run-event.ts';
 
 const done = simpleText('Done.');
+const onIt: ScriptedReply = {
+  pieces: [...(simpleText('On it.').pieces ?? []), ...(simpleCall('a', 'add', {}).pieces ?? [])],
+};
 
 test('E-100, D1: what it yields has no number, and a consumer that answers nothing took each group as it is', async () => {
   const clock = createManualClock();
@@ -79,23 +83,49 @@ describe('D2, E-661: an ending that the log did not take is no ending', () => {
   });
 });
 
+const raise = (error: Error): never => {
+  throw error;
+};
+
 describe('D4: whatever throws below is the failure of the run, which has one result', () => {
   test.each([
     [
       'a model that cannot be served',
       { openModel: () => Promise.reject(new ConfigurationError('No such model.')) },
       'AgentUnavailableError',
+      'No such model.',
     ],
-    ['a middleware', { middleware: [{ beforeModel: () => Promise.reject(new Error('secret')) }] }, 'HarnessError'],
     [
-      'the content store',
-      { content: { putContent: () => Promise.reject(new Error('secret')), content: async () => null } },
+      'a middleware before a model',
+      { middleware: [{ beforeModel: () => Promise.reject(new Error('secret')) }] },
       'HarnessError',
+      'A middleware of this agent failed (beforeModel).',
     ],
-  ])('%s', async (_, parts, type) => {
-    const big = countingTool('add', { run: async () => ({ content: 'x'.repeat(20_000) }) });
-    const rig = createEngineRig({ replies: [simpleCall('a', 'add', {}), done], tools: [big], parts });
-    expect(await rig.run()).toMatchObject({ status: 'failed', error: { type } });
+    [
+      'a middleware before a tool',
+      { middleware: [{ beforeTool: () => Promise.reject(new Error('secret')) }] },
+      'HarnessError',
+      'A middleware of this agent failed (beforeTool).',
+    ],
+    [
+      'a transform',
+      { middleware: [{ transform: () => raise(new Error('secret')) }] },
+      'HarnessError',
+      'A middleware of this agent failed (transform).',
+    ],
+    [
+      'a store',
+      { openModel: () => Promise.reject(new StorageError('secret')) },
+      'StorageError',
+      'The store could not read or write what this run needs.',
+    ],
+    ['anything else', { openModel: () => Promise.reject(new Error('secret')) }, 'HarnessError', 'unexpected fault'],
+  ] as const)('E-070: %s', async (_, parts, type, message) => {
+    const rig = createEngineRig({ replies: [onIt], tools: [countingTool('add')], parts });
+    expect(await rig.run()).toMatchObject({
+      status: 'failed',
+      error: { type, message: expect.stringContaining(message) },
+    });
     expect(rig.events('run-result')).toHaveLength(1);
     expect(JSON.stringify(rig.log)).not.toContain('secret');
   });
@@ -120,7 +150,12 @@ test('E-564, E-425: however a run ends, each open call has its start, completion
   for (const [name, end] of Object.entries(endings)) {
     const tool = countingTool('add', {
       concurrent: false,
-      run: async () => (rig.events('tool-dispatched').length === 2 && end(rig), { content: 'ok' }),
+      async run(_, { signal }) {
+        if (rig.events('tool-dispatched').length < 2) return { content: 'ok' };
+        end(rig);
+        await once(signal, 'abort');
+        return { content: 'half' };
+      },
     });
     const rig: EngineRig = createEngineRig({ replies: [calls], tools: [tool] });
     expect(await rig.run(), name).toMatchObject({ stopReason: name });

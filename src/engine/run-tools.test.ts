@@ -157,6 +157,16 @@ describe('what a handler is given', () => {
   });
 });
 
+test('O2: what a handler shows faster than it can be taken is cut, with one note', async () => {
+  const tool = countingTool('add', {
+    run: async (_, { show }) => (show('y'.repeat(100_000)), show('END'), { content: 'done' }),
+  });
+  const rig = createEngineRig({ replies: [simpleCall('a', 'add', {}), done], tools: [tool] });
+  await rig.run();
+  const shown = rig.events('tool-output-delta').map(({ data }) => data.text);
+  expect(shown).toEqual([expect.stringMatching(/^y{65536}\n\[Output .* left out here\.\]\n$/)]);
+});
+
 describe('timeouts', () => {
   const deaf: Tool['run'] = () => new Promise(() => {});
   const timedOut = async (facts: Partial<Tool>, people: 'park' | 'deny' = 'deny') => {

@@ -4,6 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig } from '../testing/engine-rig.ts';
 import { simpleCall, simpleCalls, simpleText } from '../testing/model-servers/reply-script.ts';
+import { silentLogger } from '../core/logger.ts';
+import { StorageError } from '../core/errors.ts';
+import type { ContentStore } from './content-store.ts';
 import type { Middleware } from './middleware.ts';
 import type { Tool, ToolOutput } from './tool.ts';
 
@@ -11,18 +14,27 @@ const done = simpleText('Done.');
 
 async function answerTo(
   output: unknown,
-  options: { readonly middleware?: readonly Middleware[]; readonly maxResultChars?: number } = {},
+  options: {
+    readonly middleware?: readonly Middleware[];
+    readonly maxResultChars?: number;
+    readonly putContent?: ContentStore['putContent'];
+  } = {},
 ) {
   const tool = countingTool('get', { run: async () => output as ToolOutput });
-  const { middleware, maxResultChars } = options;
+  const { middleware = [], maxResultChars, putContent } = options;
+  const heard: string[] = [];
+  const logger = {
+    ...silentLogger,
+    error: (_: string, _facts: unknown, cause: unknown) => void heard.push(String(cause)),
+  };
   const rig = createEngineRig({
     replies: [simpleCall('a', 'get', {}), done],
     tools: [tool],
     ...(maxResultChars === undefined ? {} : { limits: { maxResultChars } }),
-    ...(middleware === undefined ? {} : { parts: { middleware } }),
+    parts: { middleware, logger, ...(putContent && { content: { putContent, content: async () => null } }) },
   });
   expect(await rig.run()).toMatchObject({ status: 'completed' });
-  return { rig, answer: rig.answers()['a'] ?? '', tool };
+  return { rig, answer: rig.answers()['a'] ?? '', tool, heard };
 }
 
 describe('E-550: a long result', () => {
@@ -116,9 +128,10 @@ describe('E-532: result middleware', () => {
     });
     expect(await answerTo({ content: 'ok' }, { middleware: [failing(1)] })).toMatchObject({ answer: 'ok' });
     asked = 0;
-    const { rig, answer, tool } = await answerTo({ content: 'ok' }, { middleware: [failing(9)] });
+    const { rig, answer, tool, heard } = await answerTo({ content: 'ok' }, { middleware: [failing(9)] });
     expect(answer).toContain('could not be processed');
     expect([rig.events('tool-result')[0]?.data.isError, tool.runs.length, asked]).toEqual([true, 1, 2]);
+    expect(heard).toEqual(['Error: no', 'Error: no']);
   });
 
   test('13.2 row 9: after a crash behind the stored result it is asked for that one, and the tool is not run', async () => {
@@ -141,6 +154,30 @@ describe('E-532: result middleware', () => {
     const next = createEngineRig({ replies: [done], tools: [tool] });
     expect(await next.recover(cut)).toMatchObject({ status: 'completed' });
     expect([next.answers()['a'], tool.runs.length]).toEqual(['get ran', 1]);
+  });
+});
+
+describe('E-105, E-550: a content store that cannot keep a result', () => {
+  const output = { content: `${'a'.repeat(20_000)}END`, media: [{ mediaType: 'image/png', data: new Uint8Array(3) }] };
+
+  test('for a moment is asked again', async () => {
+    let fails = 2;
+    const { rig, answer } = await answerTo(output, {
+      putContent: async () => (fails-- > 0 ? Promise.reject(new StorageError('busy')) : { ref: 'r', bytes: 1 }),
+    });
+    expect(answer).toContain('read_tool_result');
+    expect(rig.events('tool-result')[0]?.data).toMatchObject({ spill: { ref: 'r' }, media: [{ ref: 'r' }] });
+  });
+
+  test('costs what it cannot keep, not the rest of a result that is known', async () => {
+    const { rig, answer, heard, tool } = await answerTo(output, {
+      putContent: () => Promise.reject(new StorageError('disk full')),
+    });
+    expect(answer).toMatch(/characters left out …\]\na+END\n\[The rest could not be kept\.\]\n\[.*image\/png.*\]$/);
+    expect(answer).not.toContain('read_tool_result');
+    const [complete] = rig.events('tool-call-complete');
+    expect([complete?.data.outcome, complete?.data._raw, tool.runs.length]).toEqual(['ok', answer, 1]);
+    expect(heard).toContain('StorageError: disk full');
   });
 });
 

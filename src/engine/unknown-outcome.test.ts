@@ -5,9 +5,16 @@ import { allowAll } from '../core/run-event.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig, type EngineRigOptions } from '../testing/engine-rig.ts';
 import { simpleCall, simpleCalls, simpleText } from '../testing/model-servers/reply-script.ts';
-import type { Tool } from './tool.ts';
+import type { Tool, ToolListing } from './tool.ts';
 
 const done = simpleText('Done.');
+const noUsage = {
+  inputTokens: null,
+  outputTokens: null,
+  cacheReadInputTokens: null,
+  cacheCreationInputTokens: null,
+  thinkingTokens: null,
+};
 const parking = { config: { permissions: { ...allowAll, onUnknown: 'park' } } } as const;
 
 /** A run whose owner dies when the call of `tool` has been dispatched, on its way to the next owner. */
@@ -15,6 +22,15 @@ async function dieInTool(tool: Tool, options: Partial<EngineRigOptions> = {}): P
   const rig = createEngineRig({ replies: [simpleCall('a', tool.name, {}), done], tools: [tool], ...options });
   await rig.run({ leaveAt: 'tool-dispatched' });
   return rig;
+}
+
+/** A source whose tools can be taken away, as by a server that is down. */
+function vanishing(tool: Tool) {
+  let listing: ToolListing = { tools: [tool], degraded: [] };
+  return {
+    parts: { sources: [{ list: async () => listing, async [Symbol.asyncDispose]() {} }] },
+    become: (...tools: readonly Tool[]) => void (listing = { tools, degraded: ['mcp:x'] }),
+  };
 }
 
 const outcomes = (rig: EngineRig) => rig.events('tool-call-complete').map(({ data }) => data.outcome);
@@ -73,6 +89,57 @@ describe('E-540, E-541, 13.2 row 8: after a crash', () => {
   });
 });
 
+describe('E-541, B3: a call that was dispatched keeps its unknown outcome when its tool is gone', () => {
+  test('with `park` it waits for a word, and a result that a person gives needs no tool', async () => {
+    const source = vanishing(countingTool('add'));
+    const rig = createEngineRig({ replies: [simpleCall('a', 'add', { n: 1 }), done], parts: source.parts, ...parking });
+    await rig.run({ leaveAt: 'tool-dispatched' });
+    const { argsDigest } = rig.events('tool-dispatched')[0]?.data ?? {};
+    source.become();
+    const pending = [{ kind: 'recovery', argsDigest, call: { name: 'add', input: { n: 1 } } }];
+    expect(await rig.recover()).toMatchObject({ status: 'awaiting-input', pending });
+    rig.decide('a', { decision: 'result', output: { content: 'It did run: 42.', isError: false } });
+    expect(await rig.resume()).toMatchObject({ status: 'completed' });
+    expect([rig.answers()['a'], outcomes(rig)]).toEqual(['It did run: 42.', ['ok']]);
+  });
+
+  test.each(['manual', 'idempotent'] as const)('with `tell-model` a %s one is told as unknown', async (replay) => {
+    const source = vanishing(countingTool('add', { replay }));
+    const rig = createEngineRig({ replies: [simpleCall('a', 'add', {}), done], parts: source.parts });
+    await rig.run({ leaveAt: 'tool-dispatched' });
+    source.become();
+    expect(await rig.recover()).toMatchObject({ status: 'completed' });
+    expect([rig.answers()['a'], outcomes(rig)]).toEqual([expect.stringContaining('is unknown'), ['unknown']]);
+  });
+
+  test('a `retry` that nothing can carry out is an error that the model reads', async () => {
+    const source = vanishing(countingTool('add'));
+    const rig = createEngineRig({ replies: [simpleCall('a', 'add', {}), done], parts: source.parts, ...parking });
+    await rig.run({ leaveAt: 'tool-dispatched' });
+    await rig.recover();
+    rig.decide('a', { decision: 'retry' });
+    source.become();
+    expect(await rig.resume()).toMatchObject({ status: 'completed' });
+    expect(rig.answers()['a']).toMatch(/unknown.*cannot be repeated: There is no tool named 'add'/);
+  });
+
+  test('E-903: one that has changed is not run again, whatever it allows, nor by a word given before', async () => {
+    const old = countingTool('add', { replay: 'idempotent', identity: 'old' });
+    const changed = countingTool('add', { replay: 'idempotent', identity: 'new' });
+    const source = vanishing(old);
+    const rig = createEngineRig({ replies: [simpleCall('a', 'add', {}), done], parts: source.parts, ...parking });
+    await rig.run({ leaveAt: 'tool-dispatched' });
+    source.become();
+    await rig.recover();
+    rig.decide('a', { decision: 'retry' });
+    source.become(changed);
+    expect(await rig.resume()).toMatchObject({ status: 'awaiting-input', pending: [{ toolIdentity: 'new' }] });
+    rig.decide('a', { decision: 'retry' });
+    expect(await rig.resume()).toMatchObject({ status: 'completed' });
+    expect([old.runs.length, changed.runs.length]).toEqual([0, 1]);
+  });
+});
+
 describe('E-541: a manual call that passed its time limit', () => {
   const deaf = () => countingTool('add', { timeoutSeconds: 10, run: () => new Promise(() => {}) });
 
@@ -82,6 +149,27 @@ describe('E-541: a manual call that passed its time limit', () => {
     rig.decide('a', { decision: 'abort' });
     expect(await rig.resume()).toMatchObject({ status: 'completed' });
     expect(outcomes(rig)).toEqual(['unknown']);
+  });
+
+  test('keeps what it has done, and that it was not stopped, while it waits', async () => {
+    const usage = { ...noUsage, inputTokens: 7 };
+    const files = [{ kind: 'create', path: 'a.txt' }] as const;
+    const obedient: Tool['run'] = (_, { signal }) =>
+      new Promise((resolve) =>
+        signal.addEventListener('abort', () => resolve({ content: 'half', files, usage, unstopped: ['process 42'] })),
+      );
+    const tell = async (run: Tool['run']) => {
+      const tools = [countingTool('add', { timeoutSeconds: 10, run })];
+      const rig = createEngineRig({ replies: [simpleCall('a', 'add', {}), done], tools, ...parking });
+      return { rig, result: await rig.run() };
+    };
+    const { rig, result } = await tell(obedient);
+    expect(result).toMatchObject({ usage, pending: [{ reason: expect.stringMatching(/half\n.*time limit/) }] });
+    expect(rig.events('file-changed').map(({ data }) => data.path)).toEqual(['a.txt']);
+    const never = await tell(() => new Promise(() => {}));
+    expect(never.result?.pending).toMatchObject([
+      { reason: expect.stringMatching(/did not stop.*may still be running/) },
+    ]);
   });
 
   test('while the others of its batch end as they would', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { checkLog } from '../testing/check-log.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
 import { defineTool } from '../engine/define-tool.ts';
+import { RuntimeStateError } from '../core/errors.ts';
 import { simpleCall, simpleText } from '../testing/model-servers/reply-script.ts';
 import { collect, endless, scriptedAgent, unhandledIn, until } from '../../test/support/agents.ts';
 import type { ModelRequest } from '../engine/model.ts';
@@ -147,6 +148,33 @@ describe('E-522, B085: a run that is parked', () => {
     await collect(stream);
     return { ...rig, stream, runId: stream.runId, ran: () => ran, [Symbol.asyncDispose]: () => rig.agent.close() };
   };
+
+  const neverSays = { onApproval: () => new Promise<boolean>(() => {}) };
+
+  test('E-032, B097: is over at once when it is cancelled, or its stream is left, while a person is asked', async () => {
+    for (const way of ['cancel', 'leave', 'dispose'] as const) {
+      await using rig = await parked();
+      const stream = rig.agent.resume(rig.runId, neverSays);
+      const events = stream[Symbol.asyncIterator]();
+      const first = events.next();
+      await new Promise((resolve) => setImmediate(resolve));
+      if (way === 'cancel') await stream.cancel();
+      else if (way === 'leave') await events.return?.();
+      else await stream[Symbol.asyncDispose]();
+      await first;
+      expect([(await stream.result()).status, rig.agent.busy(), rig.ran()]).toEqual(['cancelled', false, 0]);
+    }
+  });
+
+  test('E-040: is over when the signal that it was started with aborts', async () => {
+    await using rig = scriptedAgent([simpleCall('c', 'tool', {})], { tools: [asking()], config: park });
+    const stop = new AbortController();
+    const { status, runId } = await rig.agent.run('Go', { signal: stop.signal });
+    expect([status, rig.agent.busy()]).toEqual(['awaiting-input', true]);
+    stop.abort();
+    await expect.poll(() => rig.agent.busy()).toBe(false);
+    expect(() => rig.agent.resume(runId)).toThrow(RuntimeStateError);
+  });
 
   test('is decided by what the callback says and by nothing else, and goes on where it was', async () => {
     await using rig = await parked();

@@ -162,6 +162,8 @@ describe('E-905: a durable sub-agent', () => {
     // Somebody has the sub-agent, and nobody its parent.
     letGo();
     await rig.store.requestPause(runId);
+    await rig.store.takeOver(child, 'somebody');
+    await rig.store.release(child, 'somebody');
     await rig.restart();
     await standing(rig.runtime, child, 'completed');
     await rig.runtime.resume(runId);
@@ -280,6 +282,53 @@ describe('E-612: what a sub-agent asks', () => {
     await rig.runtime.recovery.resolve(pending.executionKey, { result: { content: 'Paid.' } });
     await standing(rig.runtime, runId, 'completed');
     expect(slow.runs()).toBe(1);
+  });
+});
+
+describe('E-819: a pause of the run that it works for', () => {
+  /** A helper that is in its first call, and has another one to make. */
+  const working = async () => {
+    const { tool, begun, open: letGo } = held('work');
+    const replies = [simpleCall('a', 'work', {}), simpleCall('b', 'work', {}), simpleText('Helped.')];
+    const model = createScriptedModel(replies);
+    const rig = open([delegate(), done], { tools: [tool], provider: model });
+    const { runId } = await rig.runtime.submit('Go.');
+    await begun;
+    return { rig, runId, tool, model, letGo };
+  };
+
+  test.each(['here', 'elsewhere', 'later'] as const)('reaches it, and so does the resume, %s', async (where) => {
+    const { rig, runId, tool, model, letGo } = await working();
+    const other = where === 'elsewhere' ? rig.beside() : rig.runtime;
+    await other.pause(runId);
+    // Another process is heard with the next scan.
+    if (where === 'elsewhere') await new Promise((resolve) => setTimeout(resolve, 120));
+    letGo();
+    await standing(rig.runtime, runId, 'paused');
+    const child = childOf(await rig.store.readEvents(runId, { after: 0, limit: 99 }));
+    await standing(rig.runtime, child, 'paused');
+    expect([tool.runs(), model.calls.length]).toEqual([1, 1]);
+    if (where === 'later') await rig.restart();
+    await (where === 'elsewhere' ? other : rig.runtime).resume(runId);
+    await standing(rig.runtime, runId, 'completed');
+    const tree = logsIn(await treeOf(rig.runtime, runId));
+    expect([tool.runs(), model.calls.length, rig.model.calls.length]).toEqual([2, 3, 2]);
+    for (const log of Object.values(tree)) expect(checkLog(log)).toEqual([]);
+    expect(ofType(tree['helper'] ?? [], 'run-started').map(({ data }) => data)).toMatchObject([
+      { cause: 'submit' },
+      { cause: 'resume' },
+    ]);
+  });
+
+  test('while it waits for a person holds behind the decision, until both are resumed', async () => {
+    const { rig, runId, tool, asked } = await asking();
+    await rig.runtime.pause(runId);
+    await rig.runtime.approvals.decide(asked.approvalId, { decision: 'approve' });
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    expect(tool.runs()).toBe(0);
+    await rig.runtime.resume(runId);
+    await standing(rig.runtime, runId, 'completed');
+    expect(tool.runs()).toBe(1);
   });
 });
 

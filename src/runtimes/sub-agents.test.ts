@@ -178,6 +178,21 @@ describe('E-905: a sub-agent', () => {
   });
 });
 
+test('E-536, E-817: a parent has more patience with its sub-agent than that has with its tools', async () => {
+  const hang = defineTool({ name: 'hang', description: 'Hangs.', input: noInput, run: () => new Promise(() => {}) });
+  const patience = (abandonAfterSeconds: number) => ({ config: { tools: { abandonAfterSeconds } } });
+  const { own } = helper([simpleCall('h', 'hang', {})], { tools: [hang], ...patience(0.5) });
+  await using rig = scriptedAgent([delegate('Wait.')], { subagents: [own], ...patience(0.1) });
+  const stream = rig.agent.runStream('Go', { children: true });
+  const events: RunEvent[] = [];
+  for await (const event of stream) {
+    events.push(event);
+    if (event.type === 'tool-dispatched' && event.agentPath !== undefined) void stream.cancel();
+  }
+  expect(logsIn(events)['helper']?.at(-1)).toMatchObject({ type: 'run-result', data: { status: 'cancelled' } });
+  expect((await stream.result()).unstopped).toHaveLength(1);
+});
+
 describe('E-612: a sub-agent that waits for a person', () => {
   async function parked() {
     const { tool, ran } = writer();
@@ -226,4 +241,30 @@ describe('E-612: a sub-agent that waits for a person', () => {
     await rig.stream.cancel();
     expect([rig.agent.busy(), rig.ran()]).toEqual([false, 0]);
   });
+
+  test('E-062: that is cancelled with its parent has used what that does not know', async () => {
+    await using rig = await parked();
+    const result = await rig.agent.resume(rig.stream.runId, { signal: AbortSignal.abort() }).result();
+    expect(result).toMatchObject({ status: 'cancelled', usageIncomplete: true });
+  });
+
+  test.each(['decided', 'cancelled'])(
+    'E-102: at a later step than its parent; what is said of it (%s) stands at the parent’s own',
+    async (how) => {
+      const { own } = helper([simpleCall('l', 'look', {}), simpleCall('w', 'write', {}), simpleText('Helped.')], {
+        config: { toolPermissions: { write: 'ask' }, approvals: { direct: 'deny' } },
+        tools: [writer().tool, defineTool({ name: 'look', description: 'Looks.', input: noInput, run: () => 'Seen.' })],
+      });
+      await using rig = scriptedAgent([{ ...delegate('Write'), ...usage(9, 1) }, simpleText('Done.')], {
+        subagents: [own],
+        config: { approvals: { direct: 'park' } },
+      });
+      const { runId, pending } = await rig.agent.run('Go');
+      expect(pending).toMatchObject([{ step: 2, agentPath: ['helper'] }]);
+      const signal = how === 'cancelled' ? { signal: AbortSignal.abort() } : {};
+      const events = await collect(rig.agent.resume(runId, { onApproval: () => true, ...signal }));
+      expect(events.find(({ type }) => type === 'approval-decided')).toMatchObject({ step: 1 });
+      expect(events.at(-1)).toMatchObject({ type: 'run-result' });
+    },
+  );
 });

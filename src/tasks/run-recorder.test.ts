@@ -49,7 +49,7 @@ function over(services: Services, store: Store): Services {
 /** Feeds that somebody reads, and all that is given out on them. */
 function traced(feeds: FrameFeeds): { readonly frames: FrameFeeds; readonly given: FrameBatch[] } {
   const given: FrameBatch[] = [];
-  const open: FrameFeeds['open'] = (source) => {
+  const openFeed: FrameFeeds['open'] = (source) => {
     const live = feeds.open(source);
     return {
       wanted: true,
@@ -60,7 +60,7 @@ function traced(feeds: FrameFeeds): { readonly frames: FrameFeeds; readonly give
       close: () => live.close(),
     };
   };
-  return { frames: { open, follow: feeds.follow }, given };
+  return { frames: { open: openFeed, follow: feeds.follow }, given };
 }
 
 /** The run of a task, whose stream tells of messages. */

@@ -45,12 +45,12 @@ export function createRunRecorder(
   let live = services.frames.open(source);
   let { frames, lastSeq } = folded;
   /** What is stored while the fold is ahead of the log, or is made anew; null: it is folded at once. */
-  let kept: RunEvent[] | null = null;
-  const end = folded.damage === null ? lastSeq : run.lastSeq;
-  const writer = services.log.writer({ ...run, lastSeq: end, leg }, onStored);
+  let waiting: RunEvent[] | null = null;
+  const endSeq = folded.damage === null ? lastSeq : run.lastSeq;
+  const writer = services.log.writer({ ...run, lastSeq: endSeq, leg }, onStored);
 
   function onStored(stored: readonly RunEvent[]): void {
-    if (kept !== null) return void kept.push(...stored);
+    if (waiting !== null) return void waiting.push(...stored);
     const events = (stored[0]?.seq ?? 0) > lastSeq ? stored : stored.filter(({ seq }) => seq > lastSeq);
     lastSeq = events.at(-1)?.seq ?? lastSeq;
     frames.encode = live.wanted;
@@ -59,15 +59,15 @@ export function createRunRecorder(
 
   /** The fold of what is stored, from the start. What readers were not given of it they take from the log. */
   async function foldAgain(): Promise<FoldedLog> {
-    kept ??= [];
+    waiting ??= [];
     const again = await foldLog(services, run);
     if (again.lastSeq > lastSeq) {
       live.close();
       live = services.frames.open(source);
     }
     ({ frames, lastSeq } = again);
-    const met = kept;
-    kept = null;
+    const met = waiting;
+    waiting = null;
     onStored(met);
     return again;
   }
@@ -84,7 +84,7 @@ export function createRunRecorder(
 
   /** Everything before the ending is stored and folded; the ending is folded, stored, and then shown. */
   async function writeEnding(facts: readonly EventDraft[], status: FinalStatus): Promise<Recorded> {
-    kept = [];
+    waiting = [];
     frames.encode = live.wanted;
     const shown = frames.push(facts);
     const response = toJsonValue(frames.response());

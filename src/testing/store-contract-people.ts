@@ -163,7 +163,7 @@ function describeApprovals(fresh: Fresh): void {
 
   test('E-609: rules are kept, listed newest first, and taken back', async () => {
     const { store, reopen } = await fresh();
-    const one = ruleOf('one', { match: { pathPrefix: '/work' }, scope: 'agent' });
+    const one = ruleOf('one', { match: { pathPrefix: '/work' }, scope: 'agent', toolIdentity: 'hash' });
     const two = ruleOf('two', { createdAtMs: 2_000, effect: 'deny', match: 'exact-args' });
     const three = ruleOf('three', { createdAtMs: 1_500, sessionId: sessionIds.make('b') });
     for (const rule of [one, two, three, ruleOf('x', { principal: 'else' })]) await store.putRule(rule);

@@ -215,15 +215,19 @@ describe('stdio', () => {
 
   test('E-903: tools that change are seen by the next list; a changed one asks, though allowed, until it is as it was', async () => {
     const source = open(node(script(), { permission: 'allow', tools: ['echo', 'grow', 'change', 'new'] }));
-    const echo = async () => (await source.list()).tools.find(({ name }) => name === 'files_echo')?.permission;
+    const tool = async () => (await source.list()).tools.find(({ name }) => name === 'files_echo');
+    const echo = async () => (await tool())?.permission;
+    const before = (await tool())?.identity;
     expect(await names(source)).toEqual(['files_echo', 'files_grow', 'files_change']);
     await call(source, 'files_grow');
     expect(await names(source)).toContain('files_new');
     expect(await echo()).toBe('allow');
     await call(source, 'files_change');
     expect(await echo()).toBe('ask');
+    expect((await tool())?.identity).not.toBe(before);
     await call(source, 'files_change');
     expect(await echo()).toBe('allow');
+    expect([before, (await tool())?.identity]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), before]);
   });
 
   test('B145: a server that never finishes its handshake is dead, all of it, before it is started again', async () => {

@@ -4,9 +4,9 @@
 // N2. A redirect is a URL like any other: it is checked again, and never leads from https to http.
 // N3. Whoever leaves closes the socket: by the signal at once, else by disposing.
 
-import { addAbortListener } from 'node:events';
 import { checkedAddresses, UrlRefusal, type HostRules } from './public-host.ts';
 import type { Response } from 'undici';
+import { untilAborted } from '../../core/until-aborted.ts';
 
 export interface OpenUrlOptions extends HostRules {
   readonly signal: AbortSignal;

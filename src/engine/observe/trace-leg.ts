@@ -9,12 +9,7 @@ import {
 } from '@opentelemetry/api';
 import type { RunEvent, RunEventOf } from '../../core/run-event.ts';
 import type { TracedAttempt } from './trace-attempts.ts';
-import {
-  agentAttributes,
-  modelAttributes,
-  placeAttributes,
-  resultAttributes,
-} from './gen-ai-attributes.ts';
+import { agentAttributes, modelAttributes, placeAttributes, resultAttributes } from './gen-ai-attributes.ts';
 
 /** A leg while it is traced. */
 export interface TracedLeg {
