@@ -17,6 +17,7 @@ export {
   SessionBusyError,
   StorageError,
   TransientToolError,
+  UnknownExecutionKey,
 } from './core/errors.ts';
 export { verdictOf, type RunResultData, type RunStatus, type StopReason, type Verdict } from './core/outcome.ts';
 export {
@@ -31,7 +32,10 @@ export {
 } from './core/run-result.ts';
 export type { Limits, PendingTool, RunEvent, RunEventType, Todo, UserMessage } from './core/run-event.ts';
 export { createRuntime, type AgentDefinition, type RuntimeDriver, type RuntimeOptions } from './runtime.ts';
-export type { Runtime, Decision, PendingFilter } from './runtimes/runtime.ts';
+export type { Answer } from './core/questions.ts';
+export type { CloseOptions, Decision, PendingFilter, Runtime } from './runtimes/runtime.ts';
+export type { Queue, QueueEntry } from './tasks/queue-task.ts';
+export type { Remember } from './tasks/decide-approval.ts';
 export type { DurableRunOptions } from './runtimes/durable-admission.ts';
 export type { EventsOptions } from './runtimes/durable-events.ts';
 export type { RunHandle } from './runtimes/durable-runs.ts';
@@ -44,7 +48,7 @@ export type { McpServer } from './engine/mcp/mcp-server.ts';
 export type { Middleware } from './engine/middleware.ts';
 export type { Model } from './engine/model.ts';
 export type { Tool, ToolContext, ToolOutput } from './engine/tool.ts';
-export type { Store } from './stores/store.ts';
+export type { ApprovalRecord, RuleRecord, RunRecord, Store } from './stores/store.ts';
 export type { AgentConfig } from './runtimes/agent-config.ts';
 export type { Agent, ResumeOptions, RunOptions } from './runtimes/direct-agent.ts';
 export type { InputMessage, InputPart, RunInput } from './runtimes/run-input.ts';

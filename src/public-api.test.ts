@@ -23,6 +23,7 @@ test('the root entry exports these names and no others', async () => {
     'SessionBusyError',
     'StorageError',
     'TransientToolError',
+    'UnknownExecutionKey',
     'createAgent',
     'createRuntime',
     'createServer',

@@ -168,11 +168,15 @@ export class NotFoundError extends RequestError {
   }
 }
 
-/** 409 `session_busy`: one task at a time in a session (U-353). The ids are data for the log. */
+/**
+ * 409 `session_busy`: one task at a time in a session (U-353). Thrown by the library as well, where it is a call that came
+ * too early; when the session will be free cannot be told. The ids are data for the log.
+ */
 export class SessionBusyError extends RequestError {
   readonly sessionId: SessionId;
-  readonly runningRun: RunId | null;
-  constructor(sessionId: SessionId, runningRun: RunId | null) {
+  /** The run that is at work in it; null: it is not known any more. */
+  readonly runId: RunId | null;
+  constructor(sessionId: SessionId, runId: RunId | null) {
     super({
       status: 409,
       errorType: 'invalid_request_error',
@@ -181,7 +185,7 @@ export class SessionBusyError extends RequestError {
       param: 'previous_response_id',
     });
     this.sessionId = sessionId;
-    this.runningRun = runningRun;
+    this.runId = runId;
   }
 }
 

@@ -236,7 +236,8 @@ describe('summary and trim (E-441, E-445)', () => {
     const log = work(begin({ maxContextTokens: 8000 }), steps);
     const before = log.state.usage;
     const { change, outcome } = await compact(log, { summarise: async () => reply });
-    expect(log.state).toMatchObject({ usage: addUsage(before, reply.usage), usageIncomplete: reply.usageIncomplete });
+    expect(log.state.usage).toEqual(addUsage(before, reply.usage));
+    expect(change?.usageIncomplete ?? false).toBe(reply.usageIncomplete);
     expect(outcome).toBe('shortened');
     expect(change).toMatchObject({ method: 'trim', usage: reply.usage });
     expect(change?.tokensAfter).toBeLessThan(4200);

@@ -38,13 +38,10 @@ export interface CompactOptions {
   summarise(prompt: LanguageModelV4Prompt, maxTokens: number): Promise<SummaryReply>;
 }
 
-export interface SummaryReply extends Spent {
+export interface SummaryReply {
   /** Empty: there is none. */
   readonly text: string;
-}
-
-/** What the calls for a summary have used, whatever came of them. */
-interface Spent {
+  /** Of all calls for it, whatever came of them. */
   readonly usage: Usage | null;
   readonly usageIncomplete: boolean;
 }

@@ -190,7 +190,7 @@ describe('I2: what has to stay as it is', () => {
     }
   });
 
-  test("I1: what a middleware throws is thrown on, once, as it is: it is no provider's failure to retry", async () => {
+  test("I1: what a middleware throws is thrown on, once, as the cause of its own error: it is no provider's failure to retry", async () => {
     const boom = new Error('rate limit'); // Words that would be transient of a provider.
     const throws = () => {
       throw boom;
@@ -201,7 +201,7 @@ describe('I2: what has to stay as it is', () => {
       { transform: () => ({ push: throws, flush: () => '' }) },
     ]) {
       const rig = rigOf(simpleText('x'), [middleware]);
-      await expect(rig.call()).rejects.toBe(boom);
+      await expect(rig.call()).rejects.toMatchObject({ name: 'MiddlewareError', cause: boom });
       expect(rig.clock.pending).toBe(0);
     }
   });

@@ -9,7 +9,7 @@
 
 import { judge, type Judgement } from './permissions.ts';
 import { executionKeyOf, type PendingTool, type ToolOutcome } from '../core/run-event.ts';
-import { untilAborted } from '../core/until-aborted.ts';
+import { askInTime } from './ask-in-time.ts';
 import { parseQuestions } from '../core/questions.ts';
 import { pendingTool } from '../core/closing.ts';
 import type { CallProgress, CallState, PendingEntry, RunState } from '../core/run-state.ts';
@@ -22,7 +22,7 @@ import type { ToolPolicy } from './policies.ts';
 /** Who decides what has to be asked: somebody later, a callback now, or nobody. */
 export type People =
   | { readonly how: 'park' }
-  | { readonly how: 'ask'; decide(pending: PendingTool): boolean | Promise<boolean> }
+  | { readonly how: 'ask'; readonly decide: (pending: PendingTool) => unknown }
   | { readonly how: 'deny' };
 
 export type RunnableCall = Extract<PreparedCall, { verdict: 'run' }>;
@@ -133,24 +133,9 @@ async function byLevel(
     case 'deny':
       return denied(entry, 'This call needs an approval, and nobody can give one here.');
     case 'ask': {
-      const yes = await isApproved(pending, () => people.decide(pending), options);
+      const yes = await askInTime(people.decide, pending, options);
       return yes ? { kind: 'run', entry, prepared, authority: 'callback' } : denied(entry, 'Not approved.');
     }
-  }
-}
-
-/** Only a plain yes is one; a callback that fails, or that the end of the run has overtaken, has not said it. */
-async function isApproved(
-  { runId }: PendingTool,
-  decide: () => boolean | Promise<boolean>,
-  { signal, logger }: Pick<BatchOptions, 'signal' | 'logger'>,
-): Promise<boolean> {
-  try {
-    const said: unknown = await untilAborted(Promise.resolve().then(decide), signal);
-    return said === true;
-  } catch (cause) {
-    if (!signal.aborted) logger.error('A callback for approvals failed.', { runId }, cause);
-    return false;
   }
 }
 

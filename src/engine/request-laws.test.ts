@@ -6,6 +6,7 @@ import { simpleCall, simpleText, type ScriptedReply } from '../testing/model-ser
 import { StopTurn } from '../core/stop-turn.ts';
 import { viewOf, withoutPlace } from '../core/transcript.ts';
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { Message } from '../core/transcript.ts';
 import type { ModelRequest } from './model.ts';
 import type { Tool } from './tool.ts';
 
@@ -26,6 +27,9 @@ function callFaults(prompt: LanguageModelV4Prompt): readonly string[] {
 const stubs = (prompt: LanguageModelV4Prompt) => JSON.stringify(prompt).includes('This call has no recorded result.');
 
 const isSummary = ({ prompt }: ModelRequest) => JSON.stringify(prompt[1] ?? '').includes('<conversation>');
+
+const said = (byUser: boolean, text: string): Message =>
+  byUser ? { role: 'user', content: [{ type: 'text', text }] } : { role: 'assistant', parts: [{ kind: 'text', text }] };
 
 /** A model that works by this script, whenever it is asked for a summary. */
 function modelOf(replies: readonly ScriptedReply[]): (request: ModelRequest) => ScriptedReply {
@@ -122,6 +126,23 @@ describe('compaction in a run', () => {
     expect(JSON.stringify(last)).toContain('Go.');
     for (const { prompt } of rig.model.calls) expect(JSON.stringify(prompt).length / 4).toBeLessThan(6500);
     expect(checkLog(rig.log)).toEqual([]);
+  });
+
+  test('K5, E-062: what tries for a summary have used is billed, those in vain included', async () => {
+    const used = (inputTokens: number) => ({ usage: { inputTokens, outputTokens: 1 } });
+    const tries = [
+      { ...simpleText('lost'), fault: { kind: 'cut', after: 1 } } as const,
+      { ...simpleText('word '.repeat(9000)), ...used(700) },
+    ];
+    const rig = createEngineRig({
+      replies: (request) => (isSummary(request) ? tries.shift() : undefined) ?? { ...simpleText('Done.'), ...used(10) },
+      history: ['user', 'assistant', 'user', 'assistant'].map((role) => said(role === 'user', 'word '.repeat(300))),
+      limits: { maxContextTokens: 900 },
+    });
+    const result = await rig.run();
+    const [change] = rig.events('compacted');
+    expect(change?.data).toMatchObject({ method: 'trim', usage: { inputTokens: 700 }, usageIncomplete: true });
+    expect(result).toMatchObject({ usage: { inputTokens: 710 }, usageIncomplete: true });
   });
 
   test('E-440: a request that was too long is shortened and sent again; with nothing left to shorten the run fails', async () => {

@@ -41,7 +41,7 @@ describe('E-023: one run at a time in a session', () => {
     const first = agent.run('wait', { sessionId: 'one', signal: stop.signal });
     const second = agent.run('now', { sessionId: 'one' });
     const others = Promise.all([agent.run('now', { sessionId: 'two' }), agent.run('now'), agent.run('now')]);
-    await expect(second).rejects.toMatchObject({ type: 'SessionBusyError', runningRun: expect.any(String) });
+    await expect(second).rejects.toMatchObject({ type: 'SessionBusyError', runId: expect.any(String) });
     expect((await others).map(({ ok }) => ok)).toEqual([true, true, true]);
     expect([agent.busy(), agent.busy('one'), agent.busy('two')]).toEqual([true, true, false]);
     stop.abort();

@@ -1,4 +1,4 @@
-import { askInTime } from './ask-in-time.ts';
+import { askInTime } from '../engine/ask-in-time.ts';
 import { createRunStream, type RunStream } from './run-stream.ts';
 import { DirectRuns, notParked } from './direct-runs.ts';
 import { isOpen } from '../core/run-state.ts';
@@ -18,13 +18,14 @@ import type { RunId, SessionId } from '../core/ids.ts';
 import type { TextOptions, TextStream } from './text-stream.ts';
 
 export interface ResumeOptions {
-  /** Aborting cancels the run (E-040). */
+  /** Aborting cancels the run, at work or parked (E-040). Absent: only leaving its stream and `cancel` do. */
   readonly signal?: AbortSignal;
   /** Whether the events of sub-agents are among the run's, with their `agentPath` (E-905). Absent: no. */
   readonly children?: boolean;
   /**
    * Decides on calls that need an approval; anything but `true` is a denial, a failure too (E-522). On `resume` it is also
-   * asked whether a call with an unknown outcome may be run again, and open questions are declined.
+   * asked whether a call with an unknown outcome may be run again, and open questions are declined. Absent: a run does as
+   * its agent's `approvals.direct` says; `resume` decides nothing.
    */
   readonly onApproval?: (pending: PendingTool) => boolean | Promise<boolean>;
 }
@@ -33,9 +34,11 @@ export interface RunOptions extends ResumeOptions {
   /** The conversation to go on with: a name of the caller's, or the id of a session; absent: one of its own. */
   readonly sessionId?: string;
   readonly requestId?: string;
-  /** The caller's own keys, kept with the run. */
+  /** The caller's own keys, kept with the run. Absent: none. */
   readonly metadata?: JsonObject;
+  /** In place of the agent's own. @throws ConfigurationError  It cannot be served. */
   readonly model?: string;
+  /** Those that are named, over the agent's own. @throws ConfigurationError  One can never be kept. */
   readonly limits?: Partial<Limits>;
 }
 
@@ -156,9 +159,11 @@ function followChild({ family }: DirectRun, below: ReadonlyMap<RunId, number>): 
 
 async function decidePending(runs: DirectRuns, run: DirectRun, { onApproval }: ResumeOptions): Promise<void> {
   if (onApproval === undefined) return;
+  const { signal } = run.stop;
+  const { logger } = run.agent.engine;
   for (const entry of run.state.pending.filter(isOpen)) {
-    const yes = entry.kind !== 'question' && (await askInTime(onApproval, entry, run));
-    if (run.stop.signal.aborted) return;
+    const yes = entry.kind !== 'question' && (await askInTime(onApproval, entry, { signal, logger }));
+    if (signal.aborted) return;
     runs.decide(run, entry.executionKey, { by: 'callback', decision: wordOn(entry, yes) });
   }
 }
@@ -180,5 +185,5 @@ function signalsOf({ signal }: ResumeOptions, cancelled: AbortSignal): readonly 
 
 function peopleOf(run: DirectRun, { onApproval }: ResumeOptions): People {
   if (onApproval === undefined) return { how: run.agent.config.approvals.direct };
-  return { how: 'ask', decide: (pending) => askInTime(onApproval, pending, run) };
+  return { how: 'ask', decide: onApproval };
 }

@@ -101,7 +101,7 @@ describe('E-023: a session', () => {
     expect([taken !== undefined, more]).toEqual([true, []]);
     const refused = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
     for (const reason of refused) expect(reason).toBeInstanceOf(SessionBusyError);
-    expect(refused[0]).toMatchObject({ runningRun: taken?.runId, code: 'session_busy' });
+    expect(refused[0]).toMatchObject({ runId: taken?.runId, code: 'session_busy' });
   });
 
   test('carries the conversation on, run after run and over a restart and a change of its agent', async () => {

@@ -21,16 +21,22 @@ import type { Services } from '../tasks/services.ts';
 export const libraryPrincipal = 'library';
 
 export interface DurableRunOptions {
-  /** Name of the agent; absent: the only one. */
+  /** Name of the agent; absent: the only one. @throws ConfigurationError  There is none of that name, or several. */
   readonly agent?: string;
   /** The conversation to go on with, under a name of the caller's; absent: one of its own. */
   readonly sessionId?: string;
-  /** The same id with the same input is the same run, however often it is submitted (E-050). */
+  /**
+   * The same id with the same input is the same run, however often it is submitted (E-050). Absent: each is a new one.
+   * @throws IdempotencyConflictError  It was used with another input.
+   */
   readonly requestId?: string;
-  /** Aborting cancels the run (E-040). */
+  /** Aborting cancels the run (E-040), from this process alone. Absent: only `cancel` does. */
   readonly signal?: AbortSignal;
+  /** The caller's own keys, kept with the run. Absent: none. */
   readonly metadata?: JsonObject;
+  /** In place of the agent's own. */
   readonly model?: string;
+  /** Those that are named, over the agent's own. */
   readonly limits?: Partial<Limits>;
 }
 

@@ -159,14 +159,14 @@ describe('E-905: a durable sub-agent', () => {
     await begun;
     const child = childOf(await rig.store.readEvents(runId, { after: 0, limit: 99 }));
     await rig.runtime.close({ drainMs: 0 });
-    // Somebody has the sub-agent, and nobody its parent.
     letGo();
-    await rig.store.requestPause(runId);
-    await rig.store.takeOver(child, 'somebody');
-    await rig.store.release(child, 'somebody');
+    const owner = 'who does nothing with it';
+    const identity = { place: 'elsewhere', pid: 1, startTicks: null };
+    await rig.store.putOwner({ owner, ...identity, seenAtMs: rig.clock.now() });
+    await rig.store.takeOver(runId, owner);
     await rig.restart();
     await standing(rig.runtime, child, 'completed');
-    await rig.runtime.resume(runId);
+    await rig.store.release(runId, owner);
     await standing(rig.runtime, runId, 'completed');
     expect(model.calls).toHaveLength(2);
   });

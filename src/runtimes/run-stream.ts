@@ -10,6 +10,7 @@ import { oneByOne } from './one-by-one.ts';
 import { RunResult } from '../core/run-result.ts';
 import { StorageError } from '../core/errors.ts';
 import { textOf, type TextOptions, type TextStream } from './text-stream.ts';
+import { within } from '../core/within.ts';
 import type { Clock } from '../core/clock.ts';
 import type { RunEvent, RunEventOf } from '../core/run-event.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
@@ -89,7 +90,7 @@ export function createRunStream(source: StreamSource): RunStream {
     if (begun !== null && !over) await cancel().catch(() => {}); // A run that was refused needs no cancel.
   };
   const bounded = (leaving: Promise<unknown>) =>
-    source.clock === undefined ? leaving : within(quietWithinMs, leaving, source.clock);
+    source.clock === undefined ? leaving : within(leaving, { clock: source.clock, ms: quietWithinMs });
 
   async function* read(signal: AbortSignal): AsyncGenerator<readonly RunEvent[]> {
     // Who owns a run hears of its end, however little of it is read.
@@ -138,11 +139,4 @@ export function createRunStream(source: StreamSource): RunStream {
 function resultIn(events: readonly RunEvent[]) {
   const last = events.at(-1);
   return last?.type === 'run-result' && !last.agentPath?.length ? last : null;
-}
-
-async function within(ms: number, work: Promise<unknown>, clock: Clock): Promise<void> {
-  const time = Promise.withResolvers<void>();
-  const cancel = clock.timer(ms, time.resolve);
-  await Promise.race([work, time.promise]);
-  cancel();
 }

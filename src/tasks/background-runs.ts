@@ -1,7 +1,8 @@
 // Every run in this process has an owner here: its failure is noticed, it can be stopped, and a shutdown waits for it.
 
-import { sleep, type Clock } from '../core/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import { StopTurn } from '../core/stop-turn.ts';
+import { within } from '../core/within.ts';
 import type { CompactionRequests } from '../harnesses/harness.ts';
 import type { Logger } from '../core/logger.ts';
 import type { RunId } from '../core/ids.ts';
@@ -98,22 +99,16 @@ export function createBackgroundRuns({ clock, logger }: { clock: Clock; logger: 
     },
     async drain({ withinMs = 0, how = 'shutdown' } = {}) {
       state = 'draining';
-      if (withinMs > 0) await within(withinMs, emptied());
+      if (withinMs > 0) await within(emptied(), { clock, ms: withinMs });
       state = 'stopped';
       for (const runId of running.keys()) stopRun(runId, how);
       await emptied();
-      await within(cleanUpMs, Promise.all(cleaning));
+      await within(Promise.all(cleaning), { clock, ms: cleanUpMs });
     },
   };
 
   /** What is at work may start more. */
   async function emptied(): Promise<void> {
     while (running.size > 0) await Promise.all([...running.values()].map(({ done }) => done));
-  }
-
-  async function within(ms: number, work: Promise<unknown>): Promise<void> {
-    const over = new AbortController();
-    await Promise.race([work, sleep(clock, ms, over.signal)]);
-    over.abort();
   }
 }

@@ -235,7 +235,7 @@ function describeParks(fresh: Fresh): void {
     });
   });
 
-  test('E-817: a cancel, and the end of a run, stop all that works for it, and nobody begins to any more', async () => {
+  test('E-817, E-819: a cancel, and the end of a run, stop all that works for it, and nobody begins to any more; a pause holds it', async () => {
     const { store } = await fresh();
     const tree = async (name: string) => {
       const top = await admitted(store, name);
@@ -254,6 +254,10 @@ function describeParks(fresh: Fresh): void {
     expect(await controls(ended.child, ended.deep)).toEqual(['cancel', 'none']);
     await finish(store, ended.child, 1, { status: 'cancelled' });
     expect(await controls(ended.deep, other.top, other.child, other.deep)).toEqual(['cancel', 'none', 'none', 'none']);
+    await store.requestPause(other.top.runId);
+    expect(await controls(other.top, other.child, other.deep)).toEqual(['pause', 'pause', 'pause']);
+    await store.takeOver(other.top.runId, 'there');
+    expect(await controls(other.top, other.child, other.deep)).toEqual(['none', 'none', 'none']);
     for (const { runId: parentRunId } of [cancelled.deep, ended.top, admissionOf('nobody')])
       expect(await store.admit(admissionOf('late', { parentRunId }))).toEqual({ outcome: 'parent-over' });
     expect(await store.admit(admissionOf('late', { parentRunId: other.deep.runId }))).toMatchObject({

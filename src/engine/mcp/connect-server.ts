@@ -13,7 +13,7 @@ import { McpCallError } from './mcp-call-error.ts';
 import { openTransport, type OpenedTransport } from './open-transport.ts';
 import { readRemoteTool, type RemoteTool } from './remote-tool.ts';
 import type { StdioDeps } from './stdio-transport.ts';
-import { timeLimit } from './within.ts';
+import { timeLimit } from './time-limit.ts';
 import type { McpServer } from './mcp-server.ts';
 
 export interface Connection {

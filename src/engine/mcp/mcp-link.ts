@@ -11,7 +11,8 @@ import { connectServer, type Connection, type McpDeps } from './connect-server.t
 import { McpCallError } from './mcp-call-error.ts';
 import type { McpServer } from './mcp-server.ts';
 import type { RemoteTool } from './remote-tool.ts';
-import { timeLimit, within } from './within.ts';
+import { timeLimit } from './time-limit.ts';
+import { within } from '../../core/within.ts';
 
 type LinkState =
   | { readonly at: 'idle' }

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { McpServer, RemoteServer, StdioServer } from './mcp-server.ts';
 import { StdioTransport, type StdioDeps } from './stdio-transport.ts';
 import { watchReplies } from './watch-replies.ts';
-import { within } from './within.ts';
+import { within } from '../../core/within.ts';
 
 export interface OpenedTransport {
   readonly transport: Transport;

@@ -18,7 +18,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Random } from '../../core/random.ts';
 import type { StdioServer } from './mcp-server.ts';
-import { within } from './within.ts';
+import { within } from '../../core/within.ts';
 
 export interface StdioDeps {
   readonly clock: Clock;

@@ -3,54 +3,67 @@
 
 import { StorageError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
-import type { Row } from './database.ts';
 
-export function text(row: Row, name: string): string {
+/** A row, or an object that was stored in a column of one. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function text(row: Fields, name: string): string {
   const value = row[name];
   return typeof value === 'string' ? value : damaged(name);
 }
 
-export function integer(row: Row, name: string): number {
+export function integer(row: Fields, name: string): number {
   const value = row[name];
   return typeof value === 'number' ? value : damaged(name);
 }
 
-export function flag(row: Row, name: string): boolean {
+export function flag(row: Fields, name: string): boolean {
   return integer(row, name) !== 0;
 }
 
+export function truth(row: Fields, name: string): boolean {
+  const value = row[name];
+  return typeof value === 'boolean' ? value : damaged(name);
+}
+
+export function nested(row: Fields, name: string): Fields {
+  const value = row[name];
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? Object.fromEntries(Object.entries(value)) : damaged(name);
+}
+
 /** A column that may be NULL, read by `read` when it is not. */
-export function nullable<T>(row: Row, name: string, read: (row: Row, name: string) => T): T | null {
+export function nullable<R extends Fields, T>(row: R, name: string, read: (row: R, name: string) => T): T | null {
   return row[name] === null ? null : read(row, name);
 }
 
-export function oneOf<const T extends string>(row: Row, name: string, allowed: readonly T[]): T {
+export function oneOf<const T extends string>(row: Fields, name: string, allowed: readonly T[]): T {
   const value = text(row, name);
   return allowed.find((word) => word === value) ?? damaged(name);
 }
 
 /** An id, by the parser of its kind. */
-export function id<T>(kind: { parse(text: string): T | undefined }): (row: Row, name: string) => T {
+export function id<T>(kind: { parse(text: string): T | undefined }): (row: Fields, name: string) => T {
   return (row, name) => kind.parse(text(row, name)) ?? damaged(name);
 }
 
-export function jsonObject(row: Row, name: string): JsonObject {
+export function jsonObject(row: Fields, name: string): JsonObject {
   const value = parse(row, name);
   return isJsonObject(value) ? value : damaged(name);
 }
 
-export function bytes(row: Row, name: string): Uint8Array {
+export function bytes(row: Fields, name: string): Uint8Array {
   const value = row[name];
   return value instanceof Uint8Array ? value : damaged(name);
 }
 
-export function strings(row: Row, name: string): readonly string[] {
+export function strings(row: Fields, name: string): readonly string[] {
   const value = parse(row, name);
   if (!Array.isArray(value)) return damaged(name);
   return value.map((item) => (typeof item === 'string' ? item : damaged(name)));
 }
 
-function parse(row: Row, name: string): JsonValue {
+function parse(row: Fields, name: string): JsonValue {
   try {
     return JSON.parse(text(row, name));
   } catch {

@@ -5,7 +5,7 @@ import { StorageError } from '../../core/errors.ts';
 import { harnessIds, keyIds, runIds, sessionIds } from '../../core/ids.ts';
 import type { RunPermissions } from '../../core/run-event.ts';
 import type { HarnessRecord, KeyRecord, RunRecord, SessionRecord, UnfinishedRun } from '../store.ts';
-import { flag, id, integer, jsonObject, nullable, oneOf, strings, text } from './columns.ts';
+import { flag, id, integer, jsonObject, nested, nullable, oneOf, strings, text, truth } from './columns.ts';
 import type { Row } from './database.ts';
 
 export const runId = id(runIds);
@@ -104,10 +104,18 @@ export function harnessRecord(row: Row): HarnessRecord {
   };
 }
 
-/** As they were put: nobody but a harness's own writers makes them. */
+/** Those of a harness, which works for nobody: there are none above. */
 function permissions(row: Row, name: string): RunPermissions {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return jsonObject(row, name) as unknown as RunPermissions;
+  const stored = jsonObject(row, name);
+  const tools = nested(stored, 'tools');
+  return {
+    mode: oneOf(stored, 'mode', ['allow-all', 'allow-edits', 'allow-reads']),
+    tools: Object.fromEntries(Object.keys(tools).map((tool) => [tool, oneOf(tools, tool, ['allow', 'ask', 'deny'])])),
+    onUnknown: oneOf(stored, 'onUnknown', ['park', 'tell-model']),
+    questions: truth(stored, 'questions'),
+    expiresAfterSeconds: nullable(stored, 'expiresAfterSeconds', integer),
+    onExpiry: oneOf(stored, 'onExpiry', ['deny', 'cancel-run']),
+  };
 }
 
 export function keyRecord(row: Row): KeyRecord {
