@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { answerOf, assembleOutput, isDelta } from './support/event-stream.ts';
 import { checkLog } from '../src/testing/check-log.ts';
@@ -9,20 +10,14 @@ import { ended, finalOf, until, whole } from './support/uhp.ts';
 import { shareFolder } from './support/shared-folder.ts';
 import type { ServerProcess } from './support/server.ts';
 
-const hasPrlimit = (() => {
-  try {
-    return execFileSync('prlimit', ['--version']).length > 0;
-  } catch {
-    return false;
-  }
-})();
+const prlimit = '/usr/bin/prlimit';
 
 /** No file of the process may have more bytes than that. */
 function limitFiles({ process }: ServerProcess, bytes: number | 'unlimited'): void {
-  execFileSync('prlimit', [`--pid=${process.child.pid}`, `--fsize=${bytes}:`]);
+  execFileSync(prlimit, [`--pid=${process.child.pid}`, `--fsize=${bytes}:`]);
 }
 
-test.skipIf(!hasPrlimit).concurrent.each([
+test.skipIf(!existsSync(prlimit)).concurrent.each([
   ['shorter than its owner waits', 2_000],
   ['longer than its owner waits', 12_000],
 ])(

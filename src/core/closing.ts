@@ -33,7 +33,11 @@ import {
 } from './run-event.ts';
 import type { ErrorInfo, StopReason } from './outcome.ts';
 
-export type Ending =
+export type Ending = EndingOf & {
+  /** The run was parked: no call is under way whose usage is unknown. */
+  readonly wasParked?: true;
+};
+type EndingOf =
   | { readonly status: 'completed'; readonly stopReason: StopReason; readonly budget?: BudgetReached }
   | { readonly status: 'cancelled'; readonly unstopped?: readonly string[] }
   | { readonly status: 'failed'; readonly error: ErrorInfo; readonly budget?: BudgetReached };
@@ -50,7 +54,8 @@ export function parkRun(state: RunState, park: Park, nowMs: number): readonly Ev
 }
 
 /** Everything that still has to be written for the run to have ended. */
-export function closeRun(state: RunState, ending: Ending, nowMs: number): readonly EventDraft[] {
+export function closeRun(from: RunState, ending: Ending, nowMs: number): readonly EventDraft[] {
+  const state = ending.wasParked === true ? notCalling(from, nowMs) : from;
   const position = { step: state.step, attempt: 0 };
   const drafts: EventDraft[] = state.pending
     .filter(isOpen)
@@ -140,6 +145,13 @@ export function finishStep(state: RunState, open: OpenStep, nowMs: number): Even
       durationMs: Math.max(0, nowMs - open.startedAtMs),
     },
   };
+}
+
+/** The state for the end of a step whose open attempt has no call under way: nothing unknown was used by it. */
+export function notCalling(state: RunState, nowMs: number): RunState {
+  const { open } = state;
+  if (open === null || open.stage.at === 'accepted') return state;
+  return { ...state, open: { ...open, stage: { at: 'backoff', untilMs: nowMs + 1 }, shown: false } };
 }
 
 /** Whether a call is under way, which has used something that nobody has said: later attempts are not announced (E-214). */

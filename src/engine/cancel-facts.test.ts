@@ -1,6 +1,7 @@
 // What a run that is cancelled says it has done and used: no more than is known, and no less (E-062, E-541, E-818).
 
 import { describe, expect, test } from 'vitest';
+import { closeRun } from '../core/closing.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig } from '../testing/engine-rig.ts';
 import { runIds } from '../core/ids.ts';
@@ -23,6 +24,13 @@ describe('E-062: a cancel before the model was called leaves no unknown usage', 
     rig.stop.abort();
     expect(await rig.resume('resume')).toMatchObject({ status: 'cancelled', usageIncomplete: false });
     expect(rig.model.calls).toHaveLength(0);
+  });
+
+  test('of a paused run that its host ends without its engine', async () => {
+    const rig = createEngineRig({ replies: [done] });
+    await rig.run({ onEvent: ({ type }) => type === 'step-started' && rig.pause.abort() });
+    const drafts = closeRun(rig.state(), { status: 'cancelled', wasParked: true }, rig.clock.now() + 5000);
+    expect(drafts.at(-1)?.data).toMatchObject({ status: 'cancelled', usageIncomplete: false });
   });
 
   test('but one that is under way has used what nobody knows', async () => {

@@ -1,7 +1,7 @@
 // From the outcome of an effect to the facts that are committed: pure, like all of the core (E-004).
 
 import { addUsage } from '../core/usage.ts';
-import { closeRun, finishStep, applyDrafts } from '../core/closing.ts';
+import { applyDrafts, closeRun, finishStep, notCalling } from '../core/closing.ts';
 import { retryWaitMs, type RetryPolicy } from './policies.ts';
 import { deadlineOf, type RunState } from '../core/run-state.ts';
 import type { ErrorInfo } from '../core/outcome.ts';
@@ -63,13 +63,6 @@ function keepUsage(state: RunState, { usage }: ModelFailure, { nowMs }: ReactEnv
   const { open } = state;
   if (open === null || usage === null) return state;
   return notCalling({ ...state, open: { ...open, usage: addUsage(open.usage, usage) } }, nowMs);
-}
-
-/** The state for the end of a step whose open attempt has no call under way: nothing unknown was used by it. */
-export function notCalling(state: RunState, nowMs: number): RunState {
-  const { open } = state;
-  if (open === null || open.stage.at === 'accepted') return state;
-  return { ...state, open: { ...open, stage: { at: 'backoff', untilMs: nowMs + 1 }, shown: false } };
 }
 
 /** The attempt is given up and another will follow; committed before the wait (E-208). */

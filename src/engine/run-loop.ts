@@ -10,10 +10,10 @@
 //     from the log.
 // D4. Whatever throws below becomes the run's failure: the loop yields exactly one `run-result` or was shut down.
 
-import { applyDrafts, closeRun, parkRun } from '../core/closing.ts';
+import { applyDrafts, closeRun, notCalling, parkRun } from '../core/closing.ts';
 import { ConfigurationError, StorageError } from '../core/errors.ts';
 import { decide } from './decide.ts';
-import { endByTime, notCalling } from './react.ts';
+import { endByTime } from './react.ts';
 import { MiddlewareError } from './middleware-error.ts';
 import { evolve, evolveLive, type RunState } from '../core/run-state.ts';
 import { isLive, type EventDraft, type RunEvent, type Todo } from '../core/run-event.ts';

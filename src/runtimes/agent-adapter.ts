@@ -7,15 +7,13 @@
 
 import { createDelegateTools, type ChildRun } from './sub-agents.ts';
 import { ConfigurationError } from '../core/errors.ts';
-import { nativeCapabilities } from '../harnesses/native/native-adapter.ts';
-import { runLoop } from '../engine/run-loop.ts';
+import { nativeCapabilities, openEngineSession } from '../harnesses/native/native-adapter.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
 import type { ContentStore } from '../engine/content-store.ts';
-import type { HarnessAdapter, HarnessSession, OpenSessionOptions, TurnOptions } from '../harnesses/harness.ts';
+import type { HarnessAdapter, HarnessSession, OpenSessionOptions } from '../harnesses/harness.ts';
 import type { ModelChoice } from '../core/model-choice.ts';
 import type { RunId } from '../core/ids.ts';
 import type { RunResult } from '../core/run-result.ts';
-import type { RunState } from '../core/run-state.ts';
 
 export interface AgentAdapterOptions {
   readonly content: ContentStore;
@@ -100,37 +98,19 @@ function choose(agent: AssembledAgent, requested: string | null): ModelChoice {
 
 function openAgentSession(
   agent: AssembledAgent,
-  { history, todos, workspace }: OpenSessionOptions,
+  session: OpenSessionOptions,
   { content, runChild, onRepetition, name }: AgentAdapterOptions & { readonly name: string },
 ): HarnessSession {
-  const run = (state: RunState, options: TurnOptions, recovering: boolean) => {
-    const { signal, pause, compactions } = options;
-    let current = state;
-    const delegates = createDelegateTools(agent.subagents, {
-      current: () => current,
-      runChild: (child) => runChild(child, { base: childBase(name, child.child.name), pause }),
-    });
-    const parts = { ...agent.engine, content, tools: [...agent.engine.tools, ...delegates] };
-    return runLoop(parts, {
-      state,
-      history,
-      todos,
-      workspace: agent.workspace ?? workspace,
-      signal,
-      pause,
-      rules: () => options.rules(),
-      compactions,
-      recovering,
-      people: { how: 'park' },
-      onRepetition: () => onRepetition(state.runId),
-      onState: (next) => {
-        current = next;
-      },
-    });
-  };
-  return {
-    prompt: (state, options) => run(state, options, false),
-    attach: (state, { cause, ...options }) => run(state, options, cause === 'recovery'),
-    async [Symbol.asyncDispose]() {},
-  };
+  return openEngineSession({
+    ...session,
+    workspace: agent.workspace ?? session.workspace,
+    onRepetition,
+    parts({ current, pause }) {
+      const delegates = createDelegateTools(agent.subagents, {
+        current,
+        runChild: (child) => runChild(child, { base: childBase(name, child.child.name), pause }),
+      });
+      return { ...agent.engine, content, tools: [...agent.engine.tools, ...delegates] };
+    },
+  });
 }

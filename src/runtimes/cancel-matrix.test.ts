@@ -280,8 +280,9 @@ test('E-814: in whatever moment of a run, it is cancelled or had ended, and noth
     await using rig = openRuntime([simpleCall('a', 'work', {}), done], { parts: { tools: [each] } });
     const { runId, result, stream } = await rig.runtime.submit('Go.');
     for (let turn = 0; turn < round * 2; turn++) await new Promise((resolve) => setImmediate(resolve));
-    const status = await rig.runtime.cancel(runId);
-    expect((await result()).status).toBe(status);
+    const told = await rig.runtime.cancel(runId);
+    const { status } = await result();
+    expect(told === 'running' ? ['cancelled', 'completed'] : [told]).toContain(status);
     expect(checkLog(await collect(stream()))).toEqual([]);
   }
 });

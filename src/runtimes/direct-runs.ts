@@ -226,7 +226,7 @@ export class DirectRuns {
 
   #closeParked(run: DirectRun): void {
     this.#startLeg(run, 'resume');
-    this.#add(run, closeRun(run.state, { status: 'cancelled' }, run.agent.engine.clock.now()));
+    this.#add(run, closeRun(run.state, { status: 'cancelled', wasParked: true }, run.agent.engine.clock.now()));
   }
 
   /** The session is free, and has the conversation that the run leaves (I2). One that was refused leaves nothing. */

@@ -22,12 +22,10 @@ import type { Services } from '../tasks/services.ts';
 /** @param services  Asked for late: adapters are made before what they work with. */
 export function createRunChild(services: () => Services): AgentAdapterOptions['runChild'] {
   return async (child, { base, pause }) => {
-    const { runId, task, parent, permissions, context } = child;
+    const { runId, context } = child;
     const known = await services().store.run(runId);
-    if (known === null) {
-      const sessionId = sessionIds.make(runId.slice(5));
-      await admitChild(services(), { runId, sessionId, task, base, parent, permissions });
-    } else if (known.phase === 'waiting') await passOn(services(), child);
+    if (known === null) await begin(services(), child, base);
+    else if (known.phase === 'waiting') await passOn(services(), child);
     else if (known.phase === 'paused') await goOn(services(), runId);
     const left = new AbortController();
     // What cannot be told to the child ends the wait for it.
@@ -63,6 +61,16 @@ async function goOn(services: Services, runId: RunId): Promise<void> {
   if (run?.phase === 'paused') throw new RuntimeStateError('The run of a sub-agent is paused and cannot go on here.');
 }
 
+async function begin(services: Services, { runId, task, parent, permissions }: ChildRun, base: string): Promise<void> {
+  const sessionId = sessionIds.make(runId.slice(5));
+  try {
+    await admitChild(services, { runId, sessionId, task, base, parent, permissions });
+  } catch (cause) {
+    // An owner before this one, that hung, may have begun it in this moment.
+    if ((await services.store.run(runId)) === null) throw cause;
+  }
+}
+
 /** What was said in the parent; the child goes on once nothing of it is open any more. */
 async function passOn(services: Services, { runId, decisions }: ChildRun): Promise<void> {
   const filter = { principal: libraryPrincipal, runId, status: 'open', limit: 1000 } as const;
@@ -74,5 +82,7 @@ async function passOn(services: Services, { runId, decisions }: ChildRun): Promi
       said: { decision, by, ...(note === undefined ? {} : { note }), ...(output === undefined ? {} : { output }) },
     });
   }
-  await wakeRun(services, runId);
+  if ((await services.store.approvals({ ...filter, limit: 1 })).length > 0) return;
+  // A pause that came with its park was its parent's, which goes on now.
+  if (!(await resumeRun(services, libraryPrincipal, runId))) await wakeRun(services, runId);
 }

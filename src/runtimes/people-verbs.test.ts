@@ -63,7 +63,13 @@ describe('E-600: an approval', () => {
         { status: 'all' as const },
       ])
         expect(await approvals.list(filter)).toEqual([asked]);
-      for (const filter of [{ sessionId: 'else' }, { kind: 'question' as const }, { status: 'approved' as const }])
+      const others = [
+        { sessionId: 'else' },
+        { runId: 'resp_none' },
+        { runId: 'nonsense' },
+        { kind: 'question' as const },
+      ];
+      for (const filter of [...others, { status: 'approved' as const }])
         expect(await approvals.list(filter)).toEqual([]);
     }
     await other.approvals.decide(asked.approvalId, approve);
@@ -146,6 +152,7 @@ describe('E-600: an approval', () => {
   test('E-602, E-607: of a run that was cancelled is closed, and says so', async () => {
     const { rig, asked, runId } = await asking();
     await rig.runtime.cancel(runId);
+    await standing(rig.runtime, runId, 'cancelled');
     const late = rig.runtime.approvals.decide(asked.approvalId, approve);
     await expect(late).rejects.toBeInstanceOf(ApprovalClosedError);
     await expect(late).rejects.toMatchObject({ detail: { approval: { status: 'cancelled' } } });
@@ -436,6 +443,7 @@ describe('E-543: a call whose outcome nobody knows', () => {
     for (const key of ['', 'nonsense', `${runId}:1:z`, 'resp_none:1:a'])
       await expect(rig.runtime.recovery.resolve(key, 'abort')).rejects.toBeInstanceOf(UnknownExecutionKey);
     await rig.runtime.cancel(runId);
+    await standing(rig.runtime, runId, 'cancelled');
     await expect(rig.runtime.recovery.resolve(pending.executionKey, 'abort')).rejects.toBeInstanceOf(
       ApprovalClosedError,
     );

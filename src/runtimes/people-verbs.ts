@@ -1,5 +1,5 @@
 import { decideApproval, type Verdict } from '../tasks/decide-approval.ts';
-import { findApproval, findRun } from '../tasks/find-in-scope.ts';
+import { findApproval } from '../tasks/find-in-scope.ts';
 import { libraryPrincipal as principal } from './durable-admission.ts';
 import { readQueue, resumeQueue, unqueueTask } from '../tasks/queue-task.ts';
 import { revokeRule } from '../tasks/revoke-rule.ts';
@@ -63,13 +63,14 @@ const mostEntries = 1_000;
 /** What a sub-agent asks is listed once, as the request of the run that it works for (E-612). */
 async function listPending(services: Services, filter: PendingFilter): Promise<readonly ApprovalRecord[]> {
   const { runId, sessionId, kind, status = 'open', limit = defaultLimit } = filter;
-  const run = runId === undefined ? null : await findRun(services, principal, runId);
-  if (run !== null && run.parentRunId !== null) return [];
+  const run = runId === undefined ? undefined : runIds.parse(runId);
+  const isListed = runId === undefined || (run !== undefined && (await services.store.run(run))?.parentRunId === null);
+  if (!isListed) return [];
   return services.store.approvals({
     principal,
     status,
     limit: Math.min(limit, mostEntries),
-    ...(run === null ? {} : { runId: run.runId }),
+    ...(run === undefined ? {} : { runId: run }),
     ...(sessionId === undefined ? {} : { sessionId: sessionIdOf(sessionId) }),
     ...(kind === undefined ? {} : { kind }),
   });

@@ -39,8 +39,8 @@ export interface ChildRun {
 export type RunChild = (child: ChildRun) => Promise<RunResult>;
 
 const deepest = 3;
-/** A child that gives up what it waits for then ends: at any depth before a run is quiet that was told to stop. */
-const endsWithinSeconds = 0.9;
+/** So long after it has given up what it waits for, a child has ended and said so. */
+const endsWithinSeconds = 2;
 
 export function delegateTool(name: string): string {
   return `delegate_${name}`;

@@ -64,7 +64,7 @@ export async function endRun(services: Services, run: RunRecord, ending: Ending)
   const recorder = createRunRecorder(services, run, { ...folded, leg: state.leg + 1 });
   try {
     await recorder.write([nextLeg(state)]);
-    await recorder.end(ending);
+    await recorder.end(state.result === null ? ending : { ...ending, wasParked: true });
   } finally {
     recorder.close();
   }

@@ -11,7 +11,7 @@ import { decideApproval } from './decide-approval.ts';
 import { listApprovals, readApproval } from './read-approvals.ts';
 import { loadConfig } from '../config.ts';
 import { NotFoundError } from '../core/errors.ts';
-import { readQueue, resumeQueue } from './queue-task.ts';
+import { queueTask, readQueue, resumeQueue } from './queue-task.ts';
 import { startQueued } from './start-queued.ts';
 import { steerTask } from './steer-task.ts';
 import { tmpdir } from 'node:os';
@@ -87,6 +87,9 @@ test('UR-32: an entry that cannot start holds its queue, is there to be taken ba
   const [bad, good] = sessions.map(({ sessionId }) => sessionId);
   if (bad === undefined || good === undefined) throw new Error('There are no sessions.');
   const plain = JSON.parse(JSON.stringify(body)) as Record<string, null>;
+  const damaged = await acceptTask(services, { principal: 'owner', body, idempotency: null });
+  await services.runs.ended(damaged.runId);
+  await services.store.enqueue({ ...queuedOf('m', damaged.sessionId), body: { ...plain, messages: 'lost' } }, 9);
   await services.store.enqueue({ ...queuedOf('m', bad), body: { ...plain, model: 'no/such' } }, 9);
   await services.store.enqueue({ ...queuedOf('m', good), body: plain }, 9);
   const started = await startQueued(services);
@@ -95,10 +98,30 @@ test('UR-32: an entry that cannot start holds its queue, is there to be taken ba
     held: true,
     entries: [{ status: 'held', position: 1 }],
   });
+  expect(await readQueue(services, 'owner', damaged.sessionId)).toMatchObject({ held: true });
   expect(await resumeQueue(services, 'owner', bad)).toMatchObject({ held: true, entries: [{ status: 'held' }] });
   expect(await startQueued(services)).toEqual([]);
   for (const { runId } of started) await services.runs.ended(runId);
   expect(await readQueue(services, 'owner', good)).toEqual({ held: false, entries: [] });
+});
+
+test('UR-21: an entry that somebody else has started, and whose run has ended meanwhile, is told as started', async () => {
+  const services = await open();
+  const { runId, sessionId } = await acceptTask(services, { principal: 'owner', body, idempotency: null });
+  await services.runs.ended(runId);
+  const { store } = services;
+  const elsewhere: Services['store'] = {
+    ...store,
+    async enqueue(task, most) {
+      const queued = await store.enqueue(task, most);
+      if (queued.outcome === 'queued')
+        for (const started of await startQueued(services, sessionId)) await services.runs.ended(started.runId);
+      return queued;
+    },
+  };
+  const followUp = { sessionId, body, bodyHash: 'hash', messageId: 'm' };
+  const entry = await queueTask({ ...services, store: elsewhere }, 'owner', followUp);
+  expect(entry).toMatchObject({ messageId: 'm', status: 'started', runId: expect.any(String) });
 });
 
 test('UR-32: of two who start the same entry one does', async () => {

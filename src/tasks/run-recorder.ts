@@ -87,7 +87,8 @@ export function createRunRecorder(
     waiting = [];
     frames.encode = live.wanted;
     const shown = frames.push(facts);
-    const response = toJsonValue(frames.response());
+    // Of a log whose very beginning is damaged nothing can be shown.
+    const response = frames.sequence === 0 ? null : toJsonValue(frames.response());
     const end = { status, response: isJsonObject(response) ? response : null, atMs: services.clock.now() };
     const result = await writer.end(facts, end);
     if (result.outcome === 'ended') {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { approvalIds, ruleIds, runIds, sessionIds } from '../core/ids.ts';
+import { approvalIds, ruleIds, runIds, sessionIds, type RunId } from '../core/ids.ts';
 import type { EventDraft, PendingTool } from '../core/run-event.ts';
 import type { Admission, ApprovalFilter, FactFromOutside, Store } from '../stores/store.ts';
 import type { Fresh } from './store-contract.ts';
@@ -143,7 +143,7 @@ function describeApprovals(fresh: Fresh): void {
     expect(await store.approvals(open)).toEqual([]);
   });
 
-  test('E-612: what a sub-agent asks is asked in its own log and listed with its path for the runs above it', async () => {
+  test('E-612: what a sub-agent asks is of its own run, and again, with its path, of the run that it works for', async () => {
     const { store } = await fresh();
     const a = await admitted(store, 'a');
     const child = admissionOf('child', { parentRunId: a.runId });
@@ -151,12 +151,16 @@ function describeApprovals(fresh: Fresh): void {
     expect(await store.run(child.runId)).toMatchObject({ parentRunId: a.runId });
     const pending = pendingOf('call', child.runId);
     await ask(store, child, pending);
-    await write(store, a, [requestDraft({ ...pending, agentPath: ['scout'] }, ['scout']), parkDraft(a)]);
-    const listed = { runId: child.runId, pending: { agentPath: ['scout'], status: 'pending' } };
-    for (const runId of [a.runId, child.runId])
-      expect(await store.approvals({ ...open, runId })).toMatchObject([listed]);
+    const above = { ...pendingOf('above', a.runId), agentPath: ['scout'] };
+    await write(store, a, [requestDraft(above), parkDraft(a)]);
+    const idsOf = async (runId?: RunId) =>
+      (await store.approvals({ ...open, ...(runId === undefined ? {} : { runId }) })).map((each) => each.approvalId);
+    expect(await idsOf(child.runId)).toEqual([pending.approvalId]);
+    for (const runId of [a.runId, undefined]) expect(await idsOf(runId)).toEqual([above.approvalId]);
     expect(await store.unfinishedRuns()).toMatchObject([{ openApprovals: 1 }, { openApprovals: 1 }]);
     expect(await store.appendFact(deciding(a, pending))).toEqual({ outcome: 'ended' });
+    expect(await store.appendFact(deciding(a, above))).toMatchObject({ outcome: 'stored' });
+    expect(await store.unfinishedRuns()).toMatchObject([{ openApprovals: 0 }, { openApprovals: 1 }]);
     expect(await store.appendFact(deciding(child, pending))).toMatchObject({ outcome: 'stored' });
     expect(await store.unfinishedRuns()).toMatchObject([{ openApprovals: 0 }, { openApprovals: 0 }]);
   });

@@ -2,6 +2,7 @@ import { runLoop } from '../../engine/run-loop.ts';
 import type { EngineParts } from '../../engine/engine-parts.ts';
 import type { Capabilities, HarnessAdapter, HarnessSession, OpenSessionOptions, TurnOptions } from '../harness.ts';
 import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
+import type { RunId } from '../../core/ids.ts';
 import type { RunState } from '../../core/run-state.ts';
 
 /** The models behind the engine: what the catalogue offers the adapter. */
@@ -40,13 +41,40 @@ export function createNativeAdapter(parts: EngineParts, models: NativeModels): H
       capabilities: nativeCapabilities,
     }),
     chooseModel: async (requested) => models.choose(requested),
-    openSession: async (options) => openNativeSession(parts, options),
+    openSession: async (options) => openEngineSession({ ...options, parts: () => parts }),
   };
 }
 
-function openNativeSession(parts: EngineParts, { history, todos, workspace }: OpenSessionOptions): HarnessSession {
-  const run = (state: RunState, { signal, pause, rules, compactions }: TurnOptions, recovering: boolean) =>
-    runLoop(parts, { state, history, todos, workspace, signal, pause, rules, compactions, recovering, people: { how: 'park' } });
+export interface EngineSession extends OpenSessionOptions {
+  /** What a turn works with. */
+  parts(turn: { readonly current: () => RunState; readonly pause: AbortSignal }): EngineParts;
+  /** Calls of a run go in circles (E-560). */
+  onRepetition?(runId: RunId): void;
+}
+
+/** A session of the engine, whose runs wait for people. */
+export function openEngineSession(session: EngineSession): HarnessSession {
+  const { history, todos, workspace } = session;
+  const run = (state: RunState, options: TurnOptions, recovering: boolean) => {
+    const { signal, pause, compactions } = options;
+    let current = state;
+    return runLoop(session.parts({ current: () => current, pause }), {
+      state,
+      history,
+      todos,
+      workspace,
+      signal,
+      pause,
+      rules: () => options.rules(),
+      compactions,
+      recovering,
+      people: { how: 'park' },
+      onRepetition: () => session.onRepetition?.(state.runId),
+      onState: (next) => {
+        current = next;
+      },
+    });
+  };
   return {
     prompt: (state, options) => run(state, options, false),
     attach: (state, { cause, ...options }) => run(state, options, cause === 'recovery'),

@@ -46,10 +46,9 @@ function listApprovals(db: Reads, filter: ApprovalFilter): readonly ApprovalReco
     conditions.push(condition);
     values.push(value);
   };
-  const asked = 'approval_no IN (SELECT approval_no FROM approval_logs JOIN runs USING (run_no)';
-  add(`${asked} WHERE run_id = ?)`, run);
-  if (run === undefined) conditions.push('runs.parent_run_id IS NULL');
-  add(`${asked} WHERE session_id = ?)`, session);
+  add('run_id = ?', run);
+  if (run === undefined) conditions.push('parent_run_id IS NULL');
+  add('session_id = ?', session);
   add('kind = ?', kind);
   if (status === 'open') conditions.push('decided IS NULL');
   else if (status !== 'all') add('approvals.status = ?', status);
@@ -88,18 +87,15 @@ function damaged(row: Row, cause?: unknown): StorageError {
   return new StorageError(`The approval ${text(row, 'approval_id')} is damaged.`, { cause });
 }
 
-// A sub-agent's request stands in its own log, where it is decided, and again in those of the runs that wait for it; these
-// know whose it is.
+// It is of the run in whose log it stands: what a sub-agent asks is asked again, under another id, by the run it works for.
 const insertApproval = `
   INSERT INTO approvals (approval_id, run_no, principal, kind, status, expires_at, asked)
   SELECT ?, run_no, principal, ?, ?, ?, ? FROM runs WHERE run_no = ?
-  ON CONFLICT (approval_id) DO UPDATE SET asked = excluded.asked WHERE principal = excluded.principal`;
-const insertLog = 'INSERT OR IGNORE INTO approval_logs SELECT ?, approval_no FROM approvals WHERE approval_id = ?';
+  ON CONFLICT (approval_id) DO NOTHING`;
 
 export function openApproval(tx: Transaction, runNo: number, event: Request): void {
   const { approvalId: key, kind, status, expiresAtMs } = event.data;
   tx.run(insertApproval, key, kind, status, expiresAtMs, encodeEvents([event]), runNo);
-  tx.run(insertLog, runNo, key);
 }
 
 /** Only the first decision counts (E-602). */
@@ -110,8 +106,7 @@ export function closeApproval(tx: Transaction, event: Decision): void {
 
 /** What a run that ends has left open, its log having forgotten to say so: nobody can decide it any more. */
 export function cancelApprovals(tx: Transaction, runNo: number, atMs: number): void {
-  const own = 'approval_no IN (SELECT approval_no FROM approval_logs WHERE run_no = ?1) AND approvals.run_no = ?1';
-  const open = tx.all(`${selectApprovals} WHERE ${own} AND decided IS NULL`, runNo);
+  const open = tx.all(`${selectApprovals} WHERE run_no = ? AND decided IS NULL`, runNo);
   for (const { pending, runId: run, sessionId: session } of readable(open, approvalRecord)) {
     const draft = decidedBy(pending, { by: 'engine', step: pending.step, decision: 'cancelled' });
     const event = stampEvent(draft, { runId: run, sessionId: session, at: atMs, leg: 0 });

@@ -239,6 +239,11 @@ const migrations: readonly string[] = [
   `,
   // What a tool was when a rule was made of it.
   `ALTER TABLE rules ADD COLUMN tool_identity TEXT;`,
+  // An approval is of one run.
+  `
+  DROP TABLE approval_logs;
+  CREATE INDEX approvals_of_run ON approvals (run_no);
+  `,
 ];
 
 /** Brings the schema up to date in one transaction, so that of two processes that start together one does it. */

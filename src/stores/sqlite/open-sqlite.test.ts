@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
+import { allowAll } from '../../core/run-event.ts';
+import { harnessIds } from '../../core/ids.ts';
 import { SchemaError, StorageError } from '../../core/errors.ts';
 import { evolve, initialRunState } from '../../core/run-state.ts';
 import { arbitraryLog } from '../../testing/arbitrary-log.ts';
@@ -97,10 +99,18 @@ test('E-804: a record that cannot be read is reported to who asks for it, and ta
   for (const admission of [a, b]) await store.admit(admission);
   const key = { keyId: 'key_a', principal: 'owner', hash: 'a', scopes: [], createdAtMs: 1, revokedAtMs: null };
   for (const keyId of ['key_a', 'key_b']) await store.putKey({ ...key, keyId, hash: keyId });
+  const rest = { systemPrompt: null, disabledTools: [], maxStep: null, timeoutSeconds: null, planning: null };
+  const place = { principal: 'owner', base: 'native', defaultModel: null, createdAtMs: 1, deleted: false };
+  const permissions = { ...allowAll, tools: { bash: 'ask' } } as const;
+  for (const name of ['a', 'b'])
+    await store.putHarness({ ...rest, ...place, harnessId: harnessIds.make(name), name, permissions });
   using db = new DatabaseSync(path);
   db.exec(`
     UPDATE runs SET response = '{', control = 'x' WHERE run_id = '${a.runId}';
+    UPDATE harnesses SET permissions = json_set(permissions, '$.tools.bash', 'perhaps') WHERE name = 'a';
     UPDATE keys SET scopes = '[' WHERE key_id = 'key_a'`);
+  await expect(store.harness(harnessIds.make('a'))).rejects.toThrow(StorageError);
+  expect(await store.harnesses('owner')).toMatchObject([{ name: 'b', permissions }]);
   await expect(store.run(a.runId)).rejects.toThrow(StorageError);
   expect((await store.unfinishedRuns()).map(({ runId }) => runId)).toEqual([b.runId]);
   await expect(store.keyByHash('key_a')).rejects.toThrow(StorageError);
@@ -178,7 +188,7 @@ test('E-804: a database of the first schema is brought up to date and read as be
     await store.append([{ runId, generation: 1, after: 1, events }], { durable: true });
     using db = new DatabaseSync(path);
     db.exec(`
-      DROP TABLE approval_logs; DROP TABLE stretches; DROP TABLE rules; DROP TABLE messages; DROP TABLE queued_tasks;
+      DROP INDEX approvals_of_run; DROP TABLE stretches; DROP TABLE rules; DROP TABLE messages; DROP TABLE queued_tasks;
       DROP TABLE content_uses; DROP TABLE contents; DROP TABLE owners; DROP INDEX runs_of_parent;
       DROP TABLE model_blocks;
       DROP INDEX event_batches_by_era; DROP INDEX runs_unfinished; DROP INDEX runs_prunable;

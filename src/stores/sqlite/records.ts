@@ -19,8 +19,8 @@ export const selectRun = 'SELECT * FROM runs JOIN heads USING (run_no)';
 /** Answered by indexes alone, whatever the planner knows of the tables. */
 export const selectUnfinished = `
   SELECT run_no, run_id, harness_id, owner, control, phase, created_at,
-    (SELECT count(*) FROM approval_logs JOIN approvals USING (approval_no)
-     WHERE approval_logs.run_no = runs.run_no AND decided IS NULL) AS open_approvals
+    (SELECT count(*) FROM approvals INDEXED BY approvals_of_run
+     WHERE approvals.run_no = runs.run_no AND decided IS NULL) AS open_approvals
   FROM runs INDEXED BY runs_unfinished WHERE status = 'running' ORDER BY run_no`;
 
 const controls = ['none', 'pause', 'cancel'] as const;
