@@ -34,7 +34,13 @@ test('a runtime in memory is gone with it, and has all verbs', async () => {
 test('a store of the caller’s is closed with the runtime, once', async () => {
   let closed = 0;
   const store = openSqlite(':memory:');
-  const own = { ...store, [Symbol.asyncDispose]: async () => void ((closed += 1), await store[Symbol.asyncDispose]()) };
+  const own = {
+    ...store,
+    async [Symbol.asyncDispose]() {
+      closed += 1;
+      await store[Symbol.asyncDispose]();
+    },
+  };
   const runtime = createRuntime({ agents: [agentOf('one')], driver: { kind: 'store', store: own } });
   await runtime.run('Go.');
   await Promise.all([runtime.close(), runtime[Symbol.asyncDispose]()]);
@@ -150,7 +156,10 @@ test('E-024, E-834: what an agent works with is closed when its runs are at rest
   const store = openSqlite(':memory:');
   const own = {
     ...store,
-    [Symbol.asyncDispose]: async () => void (order.push('store'), await store[Symbol.asyncDispose]()),
+    async [Symbol.asyncDispose]() {
+      order.push('store');
+      await store[Symbol.asyncDispose]();
+    },
   };
   const provider = createScriptedModel([simpleCall('a', 'work', {}), done]);
   const noted = {

@@ -2,7 +2,17 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { ApprovalClosedError, NotFoundError, RuntimeStateError } from '../core/errors.ts';
 import { checkLog } from '../testing/check-log.ts';
 import { collect, endless } from '../../test/support/agents.ts';
-import { counted, eventually, held, heldModel, openRuntime, standing, theOpen } from '../../test/support/runtimes.ts';
+import {
+  counted,
+  eventually,
+  held,
+  heldModel,
+  logOf,
+  ofType,
+  openRuntime,
+  standing,
+  theOpen,
+} from '../../test/support/runtimes.ts';
 import { createScriptedModel } from '../testing/scripted-model.ts';
 import { runIds } from '../core/ids.ts';
 import { simpleCall, simpleText, type ReplyScript } from '../testing/model-servers/reply-script.ts';
@@ -42,10 +52,8 @@ function open(replies: ReplyScript<ModelRequest>, own: Helper, config: AgentConf
   return rig;
 }
 
-const logOf = async (runtime: Runtime, runId: string) => collect(await runtime.events(runId, { follow: 'run' }));
 const treeOf = async (runtime: Runtime, runId: string) =>
   collect(await runtime.events(runId, { follow: 'run', children: true }));
-const ofType = (events: readonly RunEvent[], type: RunEvent['type']) => events.filter((event) => event.type === type);
 const childOf = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'tool-dispatched' ? (event.data.childRunId ?? []) : []))[0] ??
   runIds.make('');
@@ -332,8 +340,16 @@ describe('E-819: a pause of the run that it works for', () => {
   });
 });
 
+test('E-819: a pause that reached a sub-agent with its park holds it no longer than its parent', async () => {
+  const { rig, runId, asked, child, tool } = await asking();
+  await rig.store.requestPause(child);
+  await rig.runtime.approvals.decide(asked.approvalId, { decision: 'approve' });
+  await standing(rig.runtime, runId, 'completed');
+  expect(tool.runs()).toBe(1);
+});
+
 test('E-819: a pause in whatever moment holds both; resumed and decided, nothing is done or asked twice', async () => {
-  for (let round = 0; round < 24; round++) {
+  for (let round = 0; round < 45; round += 4) {
     const tool = counted('write', { permission: 'ask' });
     const rig = open([delegate(), done], {
       replies: [simpleCall('w', 'write', {}), simpleText('Helped.')],

@@ -2,7 +2,16 @@
 
 import { checkLog } from '../testing/check-log.ts';
 import { collect } from '../../test/support/agents.ts';
-import { counted, eventually, held, heldModel, openRuntime, standing, theOpen } from '../../test/support/runtimes.ts';
+import {
+  counted,
+  eventually,
+  held,
+  heldModel,
+  logOf,
+  openRuntime,
+  standing,
+  theOpen,
+} from '../../test/support/runtimes.ts';
 import { createScriptedModel } from '../testing/scripted-model.ts';
 import { describe, expect, test } from 'vitest';
 import { IdempotencyConflictError, NotFoundError, RuntimeStateError } from '../core/errors.ts';
@@ -14,7 +23,6 @@ const done = simpleText('Done ', 'so far.');
 const broken: ScriptedReply = { fault: { kind: 'status', status: 400 } };
 const steer = { mode: 'steer' } as const;
 const followUp = { mode: 'follow-up' } as const;
-const logOf = async (runtime: Runtime, runId: string) => collect(await runtime.events(runId, { follow: 'run' }));
 const steps = (log: readonly RunEvent[]) => log.filter(({ type }) => type === 'step-started').length;
 const said = (log: readonly RunEvent[]) =>
   log.flatMap((event) => (event.type === 'user-message' ? [event.data.messageId] : []));

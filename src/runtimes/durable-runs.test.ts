@@ -3,7 +3,17 @@
 import { checkLog } from '../testing/check-log.ts';
 import { collect, endless, unhandledIn } from '../../test/support/agents.ts';
 import { ConfigurationError, RuntimeStateError } from '../core/errors.ts';
-import { counted, eventually, held, heldModel, openRuntime, standing, theOpen } from '../../test/support/runtimes.ts';
+import {
+  counted,
+  eventually,
+  held,
+  heldModel,
+  logOf,
+  ofType,
+  openRuntime,
+  standing,
+  theOpen,
+} from '../../test/support/runtimes.ts';
 import { createScriptedModel } from '../testing/scripted-model.ts';
 import { describe, expect, test } from 'vitest';
 import { simpleCall, simpleCalls, simpleText, type ScriptedReply } from '../testing/model-servers/reply-script.ts';
@@ -11,8 +21,6 @@ import type { RunEvent } from '../core/run-event.ts';
 import type { Runtime } from './runtime.ts';
 
 const done = simpleText('Done ', 'so far.');
-const logOf = async (runtime: Runtime, runId: string) => collect(await runtime.events(runId, { follow: 'run' }));
-const ofType = (events: readonly RunEvent[], type: RunEvent['type']) => events.filter((event) => event.type === type);
 
 describe('E-819: a pause', () => {
   test('in a tool lets it end; resumed, nothing is repeated', async () => {

@@ -8,7 +8,7 @@ import { defineTool } from '../../src/engine/define-tool.ts';
 import { expect } from 'vitest';
 import { join } from 'node:path';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { noSettings } from './agents.ts';
+import { collect, noSettings } from './agents.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { tmpdir } from 'node:os';
 import type { AgentConfig } from '../../src/runtimes/agent-config.ts';
@@ -18,6 +18,7 @@ import type { Clock } from '../../src/core/clock.ts';
 import type { Model, ModelRequest } from '../../src/engine/model.ts';
 import type { PendingFilter, Runtime } from '../../src/runtimes/runtime.ts';
 import type { ReplyScript } from '../../src/testing/model-servers/reply-script.ts';
+import type { RunEvent, RunEventOf } from '../../src/core/run-event.ts';
 import type { RunStatus } from '../../src/core/outcome.ts';
 import type { Tool } from '../../src/engine/tool.ts';
 
@@ -156,6 +157,15 @@ export async function eventually<T>(look: () => Promise<T | undefined> | T | und
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   throw new Error('It did not come about in five seconds.');
+}
+
+/** The whole log of a run, to its end. */
+export async function logOf(runtime: Runtime, runId: string): Promise<readonly RunEvent[]> {
+  return collect(await runtime.events(runId, { follow: 'run' }));
+}
+
+export function ofType<T extends RunEvent['type']>(events: readonly RunEvent[], type: T): readonly RunEventOf<T>[] {
+  return events.filter((event): event is RunEventOf<T> => event.type === type);
 }
 
 /** Waits until the run stands so. */
