@@ -30,6 +30,7 @@ import { createLogger } from './logger.ts';
 import { createRedactor } from './core/redact.ts';
 import { ConfigurationError, RuntimeStateError, StorageError } from './core/errors.ts';
 import type { Clock } from './core/clock.ts';
+import type { RunPermissions } from './core/run-event.ts';
 import type { ContentStore } from './engine/content-store.ts';
 import { secretsOf, type Config } from './config.ts';
 import type { HarnessAdapter, HarnessStatus } from './harnesses/harness.ts';
@@ -283,11 +284,16 @@ function createServices(o: {
       maxTimeoutSeconds: limits.maxTimeoutSeconds,
       systemPrompt: agent.systemPrompt,
       planning: agent.planning,
-      approvalSeconds: config.approvals.expiresAfterSeconds,
+      permissions: permissionsOf(config),
       streamRetentionSeconds: retention.streamSeconds,
       sessionRetentionSeconds: retention.sessionSeconds,
     },
   });
+}
+
+function permissionsOf({ approvals }: Config): RunPermissions {
+  const { permissionMode: mode, toolPermissions: tools, ...rest } = approvals;
+  return { mode, tools, ...rest };
 }
 
 function requireAdapter(harnesses: HarnessRegistry, base: string): HarnessAdapter {

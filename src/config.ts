@@ -100,6 +100,16 @@ const groups = {
   approvals: z.strictObject({
     /** How long a task waits for a person, where its harness does not say. */
     expiresAfterSeconds: count.default(604_800),
+    /** What becomes of a call that nobody decided on in time. */
+    onExpiry: z.enum(['deny', 'cancel-run']).default('deny'),
+    /** What a tool may do without being asked, where a harness does not say: so for the rest of this group (UR-02). */
+    permissionMode: z.enum(['allow-all', 'allow-edits', 'allow-reads']).default('allow-all'),
+    /** By tool name. */
+    toolPermissions: z.record(z.string(), z.enum(['allow', 'ask', 'deny'])).default({}),
+    /** Whether the agent may ask its user. */
+    questions: z.boolean().default(false),
+    /** What becomes of a command that a crash cut off. */
+    onUnknown: z.enum(['tell-model', 'park']).default('tell-model'),
   }),
   limits: z.strictObject({
     /** Largest JSON body (UD-63). */
@@ -242,7 +252,14 @@ function withPaths(layer: Layer, folder: string): Layer {
     const path = layer[group]?.[key];
     return typeof path === 'string' ? { [group]: { ...layer[group], [key]: toPath(path, folder) } } : {};
   };
-  return { ...layer, ...absolute('server', 'dataDir'), ...absolute('agent', 'template') };
+  const skills = layer['agent']?.['skills'];
+  const agent = { ...layer['agent'], ...absolute('agent', 'template')['agent'] };
+  const folders = Array.isArray(skills) ? { skills: skills.map((path) => toPath(String(path), folder)) } : {};
+  return {
+    ...layer,
+    ...absolute('server', 'dataDir'),
+    ...(layer['agent'] === undefined ? {} : { agent: { ...agent, ...folders } }),
+  };
 }
 
 function parseJson(source: string, path: string): unknown {

@@ -1,5 +1,6 @@
 // Durable runs for programs: agents over a store, with no server (E chapter 1.3).
 
+import { allowAll } from './core/run-event.ts';
 import { assembleFrom, type AgentParts } from './agent.ts';
 import { assembleServices, startUpkeep } from './assemble-services.ts';
 import { agentsByBase, createAgentAdapters } from './runtimes/agent-adapter.ts';
@@ -85,7 +86,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       maxTimeoutSeconds: Number.MAX_SAFE_INTEGER,
       systemPrompt: null,
       planning: false,
-      approvalSeconds: 604_800,
+      permissions: allowAll,
       streamRetentionSeconds: options.retention?.deltaSeconds ?? defaultDeltaSeconds,
       sessionRetentionSeconds: null,
     },

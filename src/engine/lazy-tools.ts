@@ -7,7 +7,7 @@ import type { ToolListing, ToolSource } from './tool.ts';
  */
 export function lazyTools(
   name: string,
-  { open, logger }: { open(): Promise<Pick<ToolListing, 'tools' | 'guidance'>>; readonly logger: Logger },
+  { open, logger }: { readonly open: () => Promise<Pick<ToolListing, 'tools' | 'guidance'>>; readonly logger: Logger },
 ): ToolSource {
   let listing: Promise<ToolListing> | null = null;
   return {

@@ -1,6 +1,7 @@
 // The whole server over real HTTP: SQLite in memory, the real log, the real engine with a scripted model. The model's clock
 // is manual, so a test decides when a task that is under way goes on.
 
+import { allowAll } from '../core/run-event.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -124,7 +125,7 @@ async function serve(): Promise<Bench> {
       maxTimeoutSeconds: 60,
       systemPrompt: null,
       planning: false,
-      approvalSeconds: 600,
+      permissions: { ...allowAll, expiresAfterSeconds: 600 },
       streamRetentionSeconds: 60,
       sessionRetentionSeconds: null,
     },

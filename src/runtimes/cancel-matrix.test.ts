@@ -276,13 +276,14 @@ test('E-815: of a run that is over, a hundred times, is a success and changes no
 
 test('E-814: in whatever moment of a run, it is cancelled or had ended, and nothing follows', async () => {
   for (let round = 0; round < 20; round++) {
-    const each = counted('work');
+    const each = counted('work', round % 2 === 0 ? {} : { permission: 'ask' });
     await using rig = openRuntime([simpleCall('a', 'work', {}), done], { parts: { tools: [each] } });
     const { runId, result, stream } = await rig.runtime.submit('Go.');
     for (let turn = 0; turn < round * 2; turn++) await new Promise((resolve) => setImmediate(resolve));
     const told = await rig.runtime.cancel(runId);
     const { status } = await result();
     expect(told === 'running' ? ['cancelled', 'completed'] : [told]).toContain(status);
+    expect(await rig.runtime.approvals.list()).toEqual([]);
     expect(checkLog(await collect(stream()))).toEqual([]);
   }
 });

@@ -2,7 +2,7 @@
 //
 // O1. A reader ends with the leg that is open when it comes, or was last, or with the run, as it was asked for (E-051).
 //     Words of people may stand behind the result of a leg: they belong to no leg.
-// O2. A run that waits for nothing any more, and has yet to be taken up, is one whose next leg is open.
+// O2. A run that waits for nothing any more, or that shall end, and has yet to be taken up, is one whose next leg is open.
 // O3. What retention removed is named once, before the first event behind it (E-151); so is what cannot be read (E-150).
 
 import { CursorError, RuntimeStateError } from '../core/errors.ts';
@@ -70,7 +70,7 @@ async function* followOwn(sources: Sources, runId: RunId, o: ReadOptions): Batch
 async function legEnd({ store, log }: Sources, run: RunRecord): Promise<number | null> {
   const { runId, principal, status, phase, control, lastSeq } = run;
   if (status !== 'running') return lastSeq;
-  if (phase === 'active') return null;
+  if (phase === 'active' || control === 'cancel') return null;
   if (phase === 'waiting' && control === 'none') {
     const open = await store.approvals({ principal, runId, status: 'open', limit: 1 });
     if (open.length === 0) return null;

@@ -1,7 +1,6 @@
 // Steering and follow-ups, as a program says them (E chapter 12).
 
 import { checkLog } from '../testing/check-log.ts';
-import { collect } from '../../test/support/agents.ts';
 import {
   counted,
   eventually,

@@ -17,8 +17,6 @@ import {
 import { createScriptedModel } from '../testing/scripted-model.ts';
 import { describe, expect, test } from 'vitest';
 import { simpleCall, simpleCalls, simpleText, type ScriptedReply } from '../testing/model-servers/reply-script.ts';
-import type { RunEvent } from '../core/run-event.ts';
-import type { Runtime } from './runtime.ts';
 
 const done = simpleText('Done ', 'so far.');
 
@@ -329,4 +327,14 @@ describe('E-834: close', () => {
     await rig.restart();
     for (const { runId } of runs) await standing(rig.runtime, runId, 'completed');
   });
+});
+
+test('E-815: a parked run that shall end is none that waits, whoever is yet to end it', async () => {
+  const tool = counted('risky', { permission: 'ask' });
+  await using rig = openRuntime([simpleCall('a', 'risky', {}), done], { parts: { tools: [tool] } });
+  const handle = await rig.runtime.submit('Go.');
+  await standing(rig.runtime, handle.runId, 'awaiting-input');
+  await rig.store.requestCancel(handle.runId);
+  expect(await handle.status()).not.toBe('awaiting-input');
+  expect((await handle.result()).status).toBe('cancelled');
 });

@@ -182,7 +182,8 @@ export class DurableRuns {
   }
 }
 
-export function statusOf({ status, phase }: RunRecord): RunStatus {
-  if (status !== 'running') return status;
+/** One that shall stop waits for nobody any more. */
+export function statusOf({ status, phase, control }: RunRecord): RunStatus {
+  if (status !== 'running' || control === 'cancel') return status;
   return phase === 'waiting' ? 'awaiting-input' : phase === 'paused' ? 'paused' : 'running';
 }

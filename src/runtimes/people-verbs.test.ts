@@ -1,23 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import {
-  ApprovalClosedError,
-  ApprovalConflictError,
-  InvalidInputError,
-  NotFoundError,
-  UnknownExecutionKey,
-} from '../core/errors.ts';
+import { ApprovalClosedError, ApprovalConflictError, InvalidInputError, NotFoundError } from '../core/errors.ts';
 import { checkLog } from '../testing/check-log.ts';
 import { collect } from '../../test/support/agents.ts';
-import {
-  counted,
-  eventually,
-  held,
-  logOf,
-  ofType,
-  openRuntime,
-  standing,
-  theOpen,
-} from '../../test/support/runtimes.ts';
+import { counted, eventually, logOf, ofType, openRuntime, standing, theOpen } from '../../test/support/runtimes.ts';
 import { join } from 'node:path';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { simpleCall, simpleCalls, simpleText, type ScriptedReply } from '../testing/model-servers/reply-script.ts';

@@ -16,14 +16,7 @@ import { head, toWellFormed } from '../core/text.ts';
 import { findContinuable, findHarness, findLiveSession } from './find-in-scope.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { Admission, AdmitResult, HarnessRecord, IdempotencyClaim, SessionRecord } from '../stores/store.ts';
-import {
-  allowAll,
-  noBudgets,
-  type Limits,
-  type ParentRun,
-  type RunPermissions,
-  type UserMessage,
-} from '../core/run-event.ts';
+import { noBudgets, type Limits, type ParentRun, type RunPermissions, type UserMessage } from '../core/run-event.ts';
 import type { ModelChoice } from '../core/model-choice.ts';
 import type { Services } from './services.ts';
 import type { TaskBody } from './task-body.ts';
@@ -241,8 +234,8 @@ function limitsOf({ settings }: Services, body: TaskBody, harness: HarnessRecord
 
 /** What waits for a person is bounded, so that the task is (U-241). */
 function permissionsOf({ settings }: Services, { permissions }: HarnessRecord): RunPermissions {
-  const given = permissions ?? allowAll;
-  return { ...given, expiresAfterSeconds: given.expiresAfterSeconds ?? settings.approvalSeconds };
+  const given = permissions ?? settings.permissions;
+  return { ...given, expiresAfterSeconds: given.expiresAfterSeconds ?? settings.permissions.expiresAfterSeconds };
 }
 
 /** First line of the first user text, at most 80 characters (UD-50). */

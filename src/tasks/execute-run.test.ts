@@ -16,7 +16,7 @@ import { recoverRuns } from './recover-runs.ts';
 import { silentLogger } from '../core/logger.ts';
 import { systemClock, systemRandom } from '../system.ts';
 import type { Capabilities, HarnessAdapter, HarnessSession } from '../harnesses/harness.ts';
-import type { EventDraft, RunEvent } from '../core/run-event.ts';
+import { allowAll, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Services } from './services.ts';
 import type { Store } from '../stores/store.ts';
@@ -86,7 +86,7 @@ async function rig(
       maxTimeoutSeconds: 600,
       systemPrompt: null,
       planning: false,
-      approvalSeconds: 600,
+      permissions: { ...allowAll, expiresAfterSeconds: 600 },
       streamRetentionSeconds: 86_400,
       sessionRetentionSeconds: null,
     },

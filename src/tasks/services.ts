@@ -5,6 +5,7 @@ import type { HarnessRegistry } from '../harnesses/registry.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Random } from '../core/random.ts';
 import type { Ownership } from './ownership.ts';
+import type { RunPermissions } from '../core/run-event.ts';
 import type { RunLog } from '../stores/run-log.ts';
 import type { Store } from '../stores/store.ts';
 import type { Workspaces } from '../files/workspaces.ts';
@@ -16,8 +17,8 @@ export interface TaskSettings {
   readonly systemPrompt: string | null;
   /** Whether an agent keeps a task list where its harness does not say. */
   readonly planning: boolean;
-  /** How long what waits for a person may do so, where its harness does not say (E-606). */
-  readonly approvalSeconds: number;
+  /** What may run without being asked, and how long what waits may do so, where a harness does not say (UR-02, E-606). */
+  readonly permissions: RunPermissions;
   /** How long streams can be replayed and idempotency keys hold, after a task's end (UD-14, UD-62). */
   readonly streamRetentionSeconds: number;
   /** Sessions unused for that long expire; null = never (UD-61). */

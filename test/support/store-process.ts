@@ -1,6 +1,7 @@
 // Processes of one store, in this one: each with services, a clock and an upkeep of its own. One that stands still does so
 // in front of, or behind, a call of its store; one that is killed never goes on, and the others see that it is dead.
 
+import { allowAll } from '../../src/core/run-event.ts';
 import { acceptTask } from '../../src/tasks/accept-task.ts';
 import type { TaskBody } from '../../src/tasks/task-body.ts';
 import { createBackgroundRuns } from '../../src/tasks/background-runs.ts';
@@ -174,7 +175,7 @@ function createServices({
       maxTimeoutSeconds: 86_400,
       systemPrompt: null,
       planning: false,
-      approvalSeconds: 86_400,
+      permissions: allowAll,
       streamRetentionSeconds: 86_400,
       sessionRetentionSeconds: null,
     },
