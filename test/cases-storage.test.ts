@@ -89,12 +89,14 @@ test('B133, E-847: over 200 rounds on real sockets the listeners, timers and soc
   process.on('warning', note);
   const stop = new AbortController();
   const seen: string[] = [];
+  const timers: number[] = [];
   const tool = counted('count', {
     run: async (_, { signal }) => {
       const resources = process.getActiveResourcesInfo();
       const sockets = resources.filter((each) => each === 'TCPSocketWrap').length;
       const listeners = [stop.signal, signal].map((each) => getEventListeners(each, 'abort').length);
-      seen.push(JSON.stringify({ listeners, sockets, timers: resources.filter((each) => each === 'Timeout').length }));
+      seen.push(JSON.stringify({ listeners, sockets }));
+      timers.push(resources.filter((each) => each === 'Timeout').length);
       return { content: 'counted' };
     },
   });
@@ -108,6 +110,8 @@ test('B133, E-847: over 200 rounds on real sockets the listeners, timers and soc
   const result = await rig.agent.run('Go.', { signal: stop.signal });
   expect([result.status, result.output, tool.runs()]).toEqual(['completed', 'Done.', rounds]);
   expect([...new Set(seen.slice(10))]).toHaveLength(1);
+  // The HTTP client has a coarse timer of its own that comes and goes.
+  expect(Math.max(...timers.slice(-50))).toBeLessThanOrEqual(Math.max(...timers.slice(10, 60)) + 2);
   expect([warnings, getEventListeners(stop.signal, 'abort')]).toEqual([[], []]);
   process.off('warning', note);
 });

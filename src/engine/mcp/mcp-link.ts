@@ -172,7 +172,7 @@ export class McpLink implements AsyncDisposable {
     if (this.#closing.signal.aborted) return;
     const backoffMs = Math.min(firstBackoffMs * 2 ** (failures - 1), longestBackoffMs);
     this.#state = { at: 'failed', failures, retryAtMs: this.#deps.clock.now() + backoffMs };
-    this.#warn('An MCP server cannot be used; its tools are missing.', cause, { failures });
+    this.#warn(`The MCP server '${this.server.name}' cannot be used; its tools are missing.`, cause, { failures });
   }
 
   #warn(message: string, cause: unknown, facts: JsonObject): void {

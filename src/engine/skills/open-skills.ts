@@ -25,7 +25,8 @@ export async function openSkills(
   { logger }: { readonly logger: Logger },
 ): Promise<OpenedSkills> {
   const skills = new Map<string, Skill>();
-  const leaveOut = (folder: string, cause: string) => logger.warn('A skill is left out.', { folder, cause });
+  const leaveOut = (folder: string, cause: string) =>
+    logger.warn(`The skill in ${folder} is left out.`, { folder, cause });
   for (const folder of await findSkills(folders, leaveOut)) {
     try {
       const skill = await readSkill(folder);
