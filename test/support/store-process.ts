@@ -3,7 +3,7 @@
 
 import { allowAll } from '../../src/core/run-event.ts';
 import { acceptTask } from '../../src/tasks/accept-task.ts';
-import type { TaskBody } from '../../src/tasks/task-body.ts';
+import { plainTask, type TaskBody } from '../../src/tasks/task-body.ts';
 import { createBackgroundRuns } from '../../src/tasks/background-runs.ts';
 import { createFrameFeeds } from '../../src/tasks/frame-feeds.ts';
 import { createManualClock, type ManualClock } from '../../src/testing/manual-clock.ts';
@@ -224,22 +224,7 @@ export async function begin(
   return acceptTask(services, { principal: 'ada', body: { ...body, messages, ...change }, idempotency: null });
 }
 
-const body: TaskBody = {
-  messages: [],
-  inputItems: [],
-  instructions: null,
-  model: null,
-  harnessId: null,
-  previousResponseId: null,
-  store: true,
-  background: true,
-  maxOutputTokens: null,
-  maxStep: null,
-  timeoutSeconds: null,
-  metadata: {},
-  reinsEvents: false,
-  ignoredFields: [],
-};
+const body: TaskBody = { ...plainTask, messages: [], background: true };
 
 const sliceMs = 1_000;
 
