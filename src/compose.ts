@@ -76,7 +76,20 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const { template } = config.agent;
   const workspaces = createWorkspaces({ dataDir, ...(template === null ? {} : { template }) });
   const tools = stack.use(nativeTools(config, { clock, random: systemRandom, logger, cwd: dataDir }));
-  const services = createServices({ config, store, workspaces, logger, clock, catalogue, tools, adapters, ownership });
+  let address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const linkBase = () => publicUrl ?? address;
+  const services = createServices({
+    config,
+    store,
+    workspaces,
+    logger,
+    clock,
+    catalogue,
+    tools,
+    adapters,
+    ownership,
+    linkBase,
+  });
   stack.defer(() => services.log.close());
   const tracer = trace.getTracer('reins', packageVersion());
   watchRuns(services.log, ({ data }) =>
@@ -102,6 +115,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     async listen() {
       await superviseRuns(services);
       const url = await http.listen(host, port);
+      address = url;
       if (closing !== null) throw new RuntimeStateError('This server is closed.');
       upkeep = startUpkeep(services);
       const firstKey = apiKey === null ? await folder.alone(() => ensureKey(services, folder)) : null;
@@ -267,6 +281,7 @@ function createServices(o: {
   readonly tools: NativeTools;
   readonly adapters?: readonly HarnessAdapter[];
   readonly ownership?: Partial<OwnershipPolicy>;
+  readonly linkBase?: () => string;
 }): Services {
   const { config, store, workspaces, logger, clock, ownership: policy = {} } = o;
   const { limits, retention, agent } = config;
@@ -287,6 +302,7 @@ function createServices(o: {
       permissions: permissionsOf(config),
       streamRetentionSeconds: retention.streamSeconds,
       sessionRetentionSeconds: retention.sessionSeconds,
+      linkBase: o.linkBase ?? (() => ''),
     },
   });
 }

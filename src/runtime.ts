@@ -89,6 +89,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       permissions: allowAll,
       streamRetentionSeconds: options.retention?.deltaSeconds ?? defaultDeltaSeconds,
       sessionRetentionSeconds: null,
+      linkBase: () => 'http://127.0.0.1',
     },
   });
   const observers = watchRuns(services.log, ({ data }) => {

@@ -153,6 +153,11 @@ const notFoundCodes = {
   approval: 'reins_approval_not_found',
   rule: 'reins_rule_not_found',
   message: 'reins_message_not_found',
+  skill: 'reins_skill_not_found',
+  share: 'reins_share_not_found',
+  key: 'reins_key_not_found',
+  webhook: 'reins_webhook_not_found',
+  plugin: 'plugin_not_found',
 } as const;
 
 /** 404 for an object that is unknown, deleted, or another principal's: the three are not told apart (U-042). */
@@ -211,6 +216,22 @@ export class ModelUnavailableError extends RequestError {
       code: 'model_unavailable',
       message: `This model cannot be served here: ${reason}`,
       param: 'model',
+    });
+  }
+}
+
+/** 429 `rate_limited`: a cap of the principal is reached; it opens again by itself (UR-53). */
+export class RateLimitedError extends RequestError {
+  /** @param retryAfterMs  Null where it cannot be told: a task has to end first. */
+  constructor({ cap, retryAfterMs }: { readonly cap: string; readonly retryAfterMs: number | null }) {
+    const seconds = Math.max(1, Math.ceil((retryAfterMs ?? 5_000) / 1_000));
+    super({
+      status: 429,
+      errorType: 'rate_limit_error',
+      code: 'rate_limited',
+      message: 'You have as many tasks under way as you may have; try again later.',
+      detail: { cap },
+      headers: { 'Retry-After': String(seconds) },
     });
   }
 }

@@ -13,6 +13,12 @@ export type SessionId = Id<'hsess'>;
 export type HarnessId = Id<'chrn_'>;
 export type ApprovalId = Id<'apr_'>;
 export type RuleId = Id<'rule_'>;
+export type KeyId = Id<'key_'>;
+export type FileId = Id<'file_'>;
+/** The files of one session; it has the session's own token. */
+export type ContainerId = Id<'cntr_'>;
+export type ShareId = Id<'hshr_'>;
+export type WebhookId = Id<'wh_'>;
 
 function idKind<P extends string>(prefix: P) {
   return {
@@ -32,3 +38,17 @@ export const harnessIds = idKind('chrn_');
 export const approvalIds = idKind('apr_');
 export const ruleIds = idKind('rule_');
 export const keyIds = idKind('key_');
+export const fileIds = idKind('file_');
+export const containerIds = idKind('cntr_');
+export const shareIds = idKind('hshr_');
+export const webhookIds = idKind('wh_');
+
+/** The container of a session (U-007). */
+export function containerOf(sessionId: SessionId): ContainerId {
+  return containerIds.make(sessionId.slice(sessionIds.prefix.length));
+}
+
+/** The session of a container. */
+export function sessionOf(containerId: ContainerId): SessionId {
+  return sessionIds.make(containerId.slice(containerIds.prefix.length));
+}

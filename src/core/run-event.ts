@@ -7,7 +7,7 @@
 // R3. Fields that begin with `_` are private: stored and folded, never projected (E-104).
 
 import type { JsonObject, JsonValue } from './json.ts';
-import type { ApprovalId, HarnessId, RunId, SessionId } from './ids.ts';
+import type { ApprovalId, FileId, HarnessId, RunId, SessionId } from './ids.ts';
 import type { ErrorInfo, ModelRef, RunResultData, StopReason } from './outcome.ts';
 import type { Question } from './questions.ts';
 import type { Usage } from './usage.ts';
@@ -21,6 +21,8 @@ export type UserPart =
       readonly type: 'media';
       readonly mediaType: string;
       readonly filename?: string;
+      /** Where it lies in the working directory (UD-44); absent: nowhere. */
+      readonly path?: string;
       readonly ref: string;
       readonly bytes: number;
     };
@@ -99,6 +101,14 @@ export interface TaskFacts {
   readonly view: 1;
   /** Input items as the client sent them, for `input_items` (U-211). */
   readonly inputItems: readonly JsonValue[];
+  /** Base of the links to artifacts, without a slash at its end; absent: of an older log, which had no links. */
+  readonly linkBase?: string;
+  /** The model that was asked for, where another one was taken (U-230). */
+  readonly modelFallback?: { readonly requested: string; readonly reason: string };
+  /** The response that this one's session was forked from (UD-28). */
+  readonly forkedFrom?: RunId;
+  /** Limits of the run that are what is left of its principal's quota (UR-53). */
+  readonly quota?: readonly ('tokens' | 'cost')[];
 }
 
 /** The agent as it was when the run was admitted; a later edit of the harness does not reach a running task (UD-35). */
@@ -116,7 +126,50 @@ export interface RunConfig {
   readonly temperature?: number;
   /** JSON Schema that the final answer has to fit. */
   readonly outputSchema?: JsonObject;
+  /** MCP servers, skills and plugins of the harness, those that are enabled; absent: none. */
+  readonly extensions?: HarnessExtensions;
 }
+
+/** What a harness brings beside its base (U-110, U-120, UP-37). Files are named by their bundle, secrets by their handle. */
+export interface HarnessExtensions {
+  readonly mcpServers: readonly HarnessMcpServer[];
+  readonly skills: readonly { readonly name: string; readonly bundle: string }[];
+  readonly plugins: readonly HarnessPlugin[];
+  /** Skills of the base that the harness suppresses (U-124). */
+  readonly suppressedSkills: readonly string[];
+}
+
+export interface HarnessMcpServer {
+  readonly name: string;
+  readonly url: string;
+  readonly transport: 'http' | 'sse';
+  /** By header name: handles of values that the harness's record holds (UD-37). */
+  readonly secretHeaders: Readonly<Record<string, string>>;
+}
+
+/** An installed package; placeholders are as in its files (UP-34). */
+export interface HarnessPlugin {
+  readonly name: string;
+  readonly bundle: string;
+  readonly mcpServers: readonly PluginServer[];
+  readonly skills: readonly string[];
+}
+
+export type PluginServer =
+  | {
+      readonly name: string;
+      readonly transport: 'stdio';
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      readonly cwd?: string;
+    }
+  | {
+      readonly name: string;
+      readonly transport: 'http' | 'sse';
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+    };
 
 /** `allow-edits` asks before commands and the network, `allow-reads` before everything but reading (E-521). */
 export type PermissionMode = 'allow-all' | 'allow-edits' | 'allow-reads';
@@ -420,6 +473,8 @@ export interface EventData {
     readonly executionKey?: string;
     readonly bytes?: number;
     readonly sha256?: string;
+    /** The artifact, where the server keeps one: said once for each by the check of the workspace at the end (UD-53). */
+    readonly fileId?: FileId;
   };
   'approval-required': PendingTool;
   'recovery-required': PendingTool;

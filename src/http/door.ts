@@ -37,7 +37,7 @@ export function isOpenPath(url: string): boolean {
 
 export function verbOf(route: Route, method: string): Verb | undefined {
   if (method === 'GET' || method === 'HEAD') return route.verbs.GET;
-  return method === 'POST' || method === 'DELETE' ? route.verbs[method] : undefined;
+  return method === 'POST' || method === 'PUT' || method === 'DELETE' ? route.verbs[method] : undefined;
 }
 
 /** A header that came twice is joined by Node, or an array: neither is a value that anything here accepts. */

@@ -128,6 +128,7 @@ async function serve(): Promise<Bench> {
       permissions: { ...allowAll, expiresAfterSeconds: 600 },
       streamRetentionSeconds: 60,
       sessionRetentionSeconds: null,
+      linkBase: () => 'http://127.0.0.1',
     },
     owner: 'test',
     ownership: createOwnership({ store, clock, owner: 'test', processes: systemProcesses }),

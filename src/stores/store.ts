@@ -16,7 +16,12 @@
 
 import type { ApprovalId, HarnessId, RuleId, RunId, SessionId } from '../core/ids.ts';
 import type { JsonObject } from '../core/json.ts';
+import type { FileStore } from './file-store.ts';
 import type { FinalStatus, ModelRef } from '../core/outcome.ts';
+import type { PrincipalStore } from './principal-store.ts';
+import type { SessionStore } from './session-store.ts';
+import type { WebhookStore } from './webhook-store.ts';
+export type { KeyRecord } from './principal-store.ts';
 import type { ApprovalDecided, ContentRef, PendingTool, RunEvent, RunPermissions } from '../core/run-event.ts';
 
 /** A stamped event that has no number yet: the append gives it. */
@@ -136,6 +141,8 @@ export interface SessionRecord {
   /** The run that holds the session now. */
   readonly runningRunId: RunId | null;
   readonly expiredAtMs: number | null;
+  /** The response it was forked from (UD-28). */
+  readonly forkedFrom: RunId | null;
 }
 
 export interface HarnessRecord {
@@ -152,9 +159,56 @@ export interface HarnessRecord {
   readonly permissions: RunPermissions | null;
   /** Whether its agent keeps a task list; null = as the server does. */
   readonly planning: boolean | null;
+  readonly setup: HarnessSetup;
   readonly createdAtMs: number;
   readonly deleted: boolean;
 }
+
+/** What a harness is configured with beyond plain values, as written (U-101). */
+export interface HarnessSetup {
+  readonly mcpServers: readonly {
+    readonly name: string;
+    readonly url: string;
+    readonly transport: 'http' | 'sse';
+    readonly enabled: boolean;
+    readonly headers: Readonly<Record<string, StoredSecret>>;
+    readonly auth: StoredSecret | null;
+  }[];
+  /** Without a bundle: it suppresses one of the base (UD-40). */
+  readonly skills: readonly { readonly name: string; readonly enabled: boolean; readonly bundle: string | null }[];
+  readonly plugins: readonly { readonly name: string; readonly enabled: boolean; readonly bundle: string }[];
+  /** Whether the default model may stand in for one that cannot be served (UD-47). */
+  readonly modelFallback: boolean;
+  /** Folder that new sessions are a copy of; null: the server's (UD-88). */
+  readonly template: string | null;
+  /** Whether the runtime reads the configuration that lies in the workspace (H-084). */
+  readonly workspaceConfig: boolean;
+}
+
+/** Shown by its handle alone, `reins_secret:<id>` (UD-37). */
+export interface StoredSecret {
+  readonly id: string;
+  readonly value: string;
+}
+
+export const plainSetup: HarnessSetup = {
+  mcpServers: [],
+  skills: [],
+  plugins: [],
+  modelFallback: false,
+  template: null,
+  workspaceConfig: false,
+};
+
+/** A folder of files that a harness was given: content as it was sent (U-121). Its name is a hash of what it holds. */
+export interface Bundle {
+  readonly ref: string;
+  readonly files: readonly BundleFile[];
+}
+
+export type BundleFile =
+  | { readonly path: string; readonly content: string }
+  | { readonly path: string; readonly content_b64: string };
 
 /** A process that has runs, or may come to have some (E-826). */
 export interface OwnerRecord {
@@ -167,16 +221,6 @@ export interface OwnerRecord {
   readonly startTicks: number | null;
   /** When it last said that it lives. */
   readonly seenAtMs: number;
-}
-
-export interface KeyRecord {
-  readonly keyId: string;
-  readonly principal: string;
-  /** SHA-256 of the key, hex. The key itself is never stored (UD-69). */
-  readonly hash: string;
-  readonly scopes: readonly string[];
-  readonly createdAtMs: number;
-  readonly revokedAtMs: number | null;
 }
 
 export interface IdempotencyClaim {
@@ -192,7 +236,13 @@ export interface Admission {
   readonly harnessId: HarnessId;
   readonly principal: string;
   /** Absent: the session must exist and be free; present: it is made, unless another task has made it meanwhile. */
-  readonly newSession?: { readonly title: string };
+  readonly newSession?: {
+    readonly title: string;
+    /** The conversation it begins with, of its own: the session that it was taken from may go (UD-28). */
+    readonly fork?: { readonly from: RunId; readonly history: JsonObject; readonly contents: readonly string[] };
+  };
+  /** Refused as `limited` where the principal has as many tasks at work, or begun within a minute (UR-53). */
+  readonly caps?: { readonly runningTasks: number | null; readonly tasksPerMinute: number | null };
   /** The tip the caller continues: checked inside the transaction, so that two tasks never both follow one (B106). */
   readonly previousRunId: RunId | null;
   readonly store: boolean;
@@ -214,6 +264,11 @@ export type AdmitResult =
   | { readonly outcome: 'no-session' }
   /** Whom it was to work for has ended, or shall stop (E-813). */
   | { readonly outcome: 'parent-over' }
+  | {
+      readonly outcome: 'limited';
+      readonly cap: 'runningTasks' | 'tasksPerMinute';
+      readonly retryAfterMs: number | null;
+    }
   | { readonly outcome: 'not-queued' };
 
 export interface Append {
@@ -227,6 +282,8 @@ export interface Append {
     readonly status: FinalStatus;
     readonly response: JsonObject | null;
     readonly atMs: number;
+    /** What its principal is charged with; absent: nothing. */
+    readonly spent?: { readonly tokens: number; readonly dollars: number };
   };
 }
 
@@ -257,7 +314,7 @@ export interface EventRange {
 }
 
 /** Records are read one by one: a damaged one is a StorageError for who asks for it, and is left out of lists (E-804). */
-export interface Store extends AsyncDisposable {
+export interface Store extends AsyncDisposable, FileStore, SessionStore, PrincipalStore, WebhookStore {
   admit(admission: Admission): Promise<AdmitResult>;
   /**
    * Stores all entries in one transaction and answers each, in order (L2, L3).
@@ -346,17 +403,19 @@ export interface Store extends AsyncDisposable {
   /** Those whose time has passed may be among them. */
   modelBlocks(): Promise<readonly ModelBlock[]>;
 
+  /** Null: there is none, or it is deleted. */
   session(sessionId: SessionId): Promise<SessionRecord | null>;
+  /** The conversation that a forked session began with; null: it was not forked. */
+  forkHistory(sessionId: SessionId): Promise<JsonObject | null>;
   expireSessions(before: { readonly updatedBeforeMs: number; readonly nowMs: number }): Promise<readonly SessionId[]>;
 
   harness(harnessId: HarnessId): Promise<HarnessRecord | null>;
   /** Harnesses of a principal that are not deleted, oldest first. */
   harnesses(principal: string): Promise<readonly HarnessRecord[]>;
-  putHarness(record: HarnessRecord): Promise<void>;
-
-  keyByHash(hash: string): Promise<KeyRecord | null>;
-  keys(): Promise<readonly KeyRecord[]>;
-  putKey(record: KeyRecord): Promise<void>;
+  /** With the bundles that it names and that were not there: in one transaction. Bundles that nobody names any more go later. */
+  putHarness(record: HarnessRecord, bundles?: readonly Bundle[]): Promise<void>;
+  /** Of a principal; another's reads as absent. */
+  bundle(principal: string, ref: string): Promise<Bundle | null>;
 
   idempotency(principal: string, key: string): Promise<{ readonly runId: RunId; readonly bodyHash: string } | null>;
   /**

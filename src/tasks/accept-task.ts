@@ -1,23 +1,17 @@
 // A request becomes a task: everything that can be refused is refused before the one transaction that admits it (UD-67),
 // and a crash on either side of that transaction loses nothing and starts nothing twice (E-050).
 
+import { chooseModel, type TaskModel } from './choose-model.ts';
 import { executeRun } from './execute-run.ts';
-import {
-  HarnessMismatchError,
-  InvalidInputError,
-  ModelUnavailableError,
-  NotFoundError,
-  RequestError,
-  SessionBusyError,
-  SessionExpiredError,
-  TaskEndedError,
-} from '../core/errors.ts';
+import { findContinuable } from './find-in-scope.ts';
+import { findPlace, notTip, type Place } from './find-place.ts';
 import { head, toWellFormed } from '../core/text.ts';
-import { findContinuable, findHarness, findLiveSession } from './find-in-scope.ts';
+import { limitsOf, refuseTimeout } from './task-limits.ts';
+import { NotFoundError, RateLimitedError, RequestError, SessionBusyError, TaskEndedError } from '../core/errors.ts';
+import { runConfigOf } from './run-config.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
-import type { Admission, AdmitResult, HarnessRecord, IdempotencyClaim, SessionRecord } from '../stores/store.ts';
-import { noBudgets, type Limits, type ParentRun, type RunPermissions, type UserMessage } from '../core/run-event.ts';
-import type { ModelChoice } from '../core/model-choice.ts';
+import type { Admission, AdmitResult, IdempotencyClaim } from '../stores/store.ts';
+import type { ParentRun, RunPermissions, UserMessage } from '../core/run-event.ts';
 import type { Services } from './services.ts';
 import type { TaskBody } from './task-body.ts';
 
@@ -86,79 +80,10 @@ async function replayOf(
   return { runId, sessionId, replayed: true, sameBody };
 }
 
-interface Place {
-  readonly harness: HarnessRecord;
-  /** Null: the task begins a session. */
-  readonly session: SessionRecord | null;
-  readonly previousRunId: RunId | null;
-}
-
-/** Harness and session, by scope first: what is unknown and what is another's are not told apart (U-042). */
-async function findPlace(services: Services, { principal, body, queued }: TaskRequest): Promise<Place> {
-  const param = 'metadata.harness_id';
-  if (queued !== undefined) return findQueuePlace(services, principal, queued.sessionId);
-  const named =
-    body.harnessId === null ? null : await findHarness(services, principal, { name: body.harnessId, param });
-  if (body.previousResponseId === null) {
-    const harness = named ?? (await defaultHarness(services, principal));
-    if (harness === null) throw new NotFoundError('harness', param);
-    return { harness, session: null, previousRunId: null };
-  }
-  const { session, previousRunId } = await findPrevious(services, principal, body.previousResponseId);
-  if (named !== null && named.harnessId !== session.harnessId) throw new HarnessMismatchError();
-  const harness = named ?? (await findHarness(services, principal, { name: session.harnessId, param }));
-  if (session.runningRunId !== null) throw new SessionBusyError(session.sessionId, session.runningRunId);
-  // Judged again inside the transaction; here so that the order of checks holds.
-  const tip = await services.store.tip(session.sessionId);
-  if (tip !== previousRunId) throw notTip(tip);
-  return { harness, session, previousRunId };
-}
-
-async function findQueuePlace(services: Services, principal: string, name: SessionId): Promise<Place> {
-  const session = await findLiveSession(services, principal, name);
-  const harness = await findHarness(services, principal, { name: session.harnessId });
-  return { harness, session, previousRunId: await services.store.tip(session.sessionId) };
-}
-
-/** The oldest harness of the base that the operator prefers (UD-34). */
-async function defaultHarness({ store, harnesses }: Services, principal: string): Promise<HarnessRecord | null> {
-  const records = await store.harnesses(principal);
-  const preferred = harnesses.bases.flatMap((base) => records.filter((record) => record.base === base));
-  return preferred[0] ?? records[0] ?? null;
-}
-
-async function findPrevious(
-  services: Services,
-  principal: string,
-  name: string,
-): Promise<{ session: SessionRecord; previousRunId: RunId }> {
-  const param = 'previous_response_id';
-  const { runId, sessionId } = await findContinuable(services, principal, { name, param });
-  const session = await services.store.session(sessionId);
-  if (session === null) throw new NotFoundError('response', param);
-  if (session.expiredAtMs !== null) throw new SessionExpiredError(param);
-  return { session, previousRunId: runId };
-}
-
-type ServedModel = Extract<ModelChoice, { available: true }>;
-
-/** @throws ModelUnavailableError */
-export async function chooseModel(
-  { harnesses }: Services,
-  body: TaskBody,
-  harness: HarnessRecord,
-): Promise<ServedModel> {
-  const adapter = harnesses.adapter(harness.base);
-  if (adapter === undefined) throw new ModelUnavailableError(`the harness base '${harness.base}' is not installed.`);
-  const choice = await adapter.chooseModel(body.model ?? harness.defaultModel);
-  if (!choice.available) throw new ModelUnavailableError(choice.why);
-  return choice;
-}
-
 async function makeAdmission(
   services: Services,
   { principal, body, idempotency, ids, queued, child, cause = 'submit' }: TaskRequest,
-  { harness, session, previousRunId, model }: Place & { readonly model: ServedModel },
+  { harness, session, previousRunId, model }: Place & { readonly model: TaskModel },
 ): Promise<Admission> {
   const { clock, random, owner } = services;
   const atMs = clock.now();
@@ -175,17 +100,11 @@ async function makeAdmission(
     reinsEvents: body.reinsEvents,
     view: 1,
     inputItems: body.inputItems,
+    linkBase: services.settings.linkBase(),
+    ...(model.fallback === undefined ? {} : { modelFallback: model.fallback }),
   } as const;
-  const _config = {
-    base: harness.base,
-    systemPrompt: harness.systemPrompt ?? services.settings.systemPrompt,
-    instructions: body.instructions,
-    disabledTools: harness.disabledTools,
-    permissions: permissionsOf(services, harness),
-    planning: harness.planning ?? services.settings.planning,
-  };
   const agent = services.harnesses.adapter(harness.base)?.agent;
-  const config = agent?.config ?? _config;
+  const config = agent?.config ?? runConfigOf(services, harness, body);
   const data = {
     leg: 1,
     cause,
@@ -215,29 +134,6 @@ async function makeAdmission(
   };
 }
 
-/** @throws InvalidInputError */
-export function refuseTimeout({ settings }: Services, { timeoutSeconds }: TaskBody): void {
-  if (timeoutSeconds !== null && timeoutSeconds > settings.maxTimeoutSeconds)
-    throw new InvalidInputError(`timeout_seconds may be at most ${settings.maxTimeoutSeconds}.`, 'timeout_seconds');
-}
-
-/** Request value, else the harness's, else the server's default (UD-09); a harness's is held to the server's maximum. */
-function limitsOf({ settings }: Services, body: TaskBody, harness: HarnessRecord): Limits {
-  const maxSeconds = body.timeoutSeconds ?? harness.timeoutSeconds ?? settings.timeoutSeconds;
-  return {
-    ...noBudgets,
-    maxToolRounds: body.maxStep ?? harness.maxStep,
-    maxOutputTokens: body.maxOutputTokens,
-    maxSeconds: Math.min(maxSeconds, settings.maxTimeoutSeconds),
-  };
-}
-
-/** What waits for a person is bounded, so that the task is (U-241). */
-function permissionsOf({ settings }: Services, { permissions }: HarnessRecord): RunPermissions {
-  const given = permissions ?? settings.permissions;
-  return { ...given, expiresAfterSeconds: given.expiresAfterSeconds ?? settings.permissions.expiresAfterSeconds };
-}
-
 /** First line of the first user text, at most 80 characters (UD-50). */
 function titleOf(messages: readonly UserMessage[]): string {
   const text = messages[0]?.content.find((part) => part.type === 'text')?.text ?? '';
@@ -255,6 +151,8 @@ function refusal(
       return new NotFoundError('response', 'previous_response_id');
     case 'not-tip':
       return notTip(result.tip);
+    case 'limited':
+      return new RateLimitedError(result);
     case 'not-queued':
       return new NotFoundError('message');
     case 'parent-over':
@@ -270,16 +168,5 @@ function closing(): RequestError {
     code: 'harness_unavailable',
     message: 'The server is closing and takes no new tasks; nothing was started.',
     headers: { 'Retry-After': '5' },
-  });
-}
-
-function notTip(tip: RunId | null): RequestError {
-  return new RequestError({
-    status: 409,
-    errorType: 'invalid_request_error',
-    code: 'reins_not_session_tip',
-    message: 'The session has gone on since that response; continue its newest one.',
-    param: 'previous_response_id',
-    detail: { tip },
   });
 }

@@ -89,6 +89,7 @@ async function rig(
       permissions: { ...allowAll, expiresAfterSeconds: 600 },
       streamRetentionSeconds: 86_400,
       sessionRetentionSeconds: null,
+      linkBase: () => 'http://127.0.0.1',
     },
   };
   opened.push(services);

@@ -1,6 +1,7 @@
 // Follow-ups that wait for their session: in order, durable, held back after a task that failed or was cancelled (E-664).
 
-import { chooseModel, refuseTimeout } from './accept-task.ts';
+import { chooseModel } from './choose-model.ts';
+import { refuseTimeout } from './task-limits.ts';
 import { findHarness, findLiveSession } from './find-in-scope.ts';
 import { HarnessMismatchError, IdempotencyConflictError, NotFoundError, RequestError } from '../core/errors.ts';
 import { isJsonObject, toJsonValue } from '../core/json.ts';

@@ -23,6 +23,8 @@ export interface TaskSettings {
   readonly streamRetentionSeconds: number;
   /** Sessions unused for that long expire; null = never (UD-61). */
   readonly sessionRetentionSeconds: number | null;
+  /** Base of the links in answers, without a slash at its end; known once the server listens, where none is set. */
+  linkBase(): string;
 }
 
 /** All that the use cases need; each takes it as its first argument. */

@@ -178,6 +178,7 @@ function createServices({
       permissions: allowAll,
       streamRetentionSeconds: 86_400,
       sessionRetentionSeconds: null,
+      linkBase: () => 'http://127.0.0.1',
     },
   };
 }

@@ -244,6 +244,101 @@ const migrations: readonly string[] = [
   DROP TABLE approval_logs;
   CREATE INDEX approvals_of_run ON approvals (run_no);
   `,
+  // What principals manage: sessions in lists, forks, shares; files; what harnesses are made of; keys, spending, audit; webhooks.
+  // `sessions.internal`: of a run that works for another one.
+  `
+  ALTER TABLE sessions ADD COLUMN internal INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN deleted_at INTEGER;
+  ALTER TABLE sessions ADD COLUMN forked_from TEXT;
+  ALTER TABLE sessions ADD COLUMN fork_history TEXT;
+  CREATE INDEX sessions_of_principal ON sessions (principal, updated_at DESC, session_id)
+    WHERE internal = 0 AND expired_at IS NULL AND deleted_at IS NULL;
+  CREATE INDEX runs_of_principal ON runs (principal, created_at) WHERE parent_run_id IS NULL;
+
+  CREATE TABLE shares (
+    share_id TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL REFERENCES sessions,
+    secret TEXT NOT NULL UNIQUE,
+    created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX shares_of_session ON shares (session_id);
+
+  CREATE TABLE files (
+    file_no INTEGER PRIMARY KEY,
+    file_id TEXT NOT NULL UNIQUE,
+    principal TEXT NOT NULL,
+    session_id TEXT,
+    run_id TEXT,
+    filename TEXT NOT NULL,
+    media_type TEXT,
+    bytes INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    removed INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE INDEX files_of_session ON files (session_id, filename, file_no) WHERE session_id IS NOT NULL;
+  CREATE INDEX files_of_run ON files (run_id, file_no) WHERE run_id IS NOT NULL;
+  CREATE INDEX uploads ON files (created_at) WHERE session_id IS NULL;
+
+  ALTER TABLE harnesses ADD COLUMN setup TEXT;
+  CREATE TABLE bundles (
+    principal TEXT NOT NULL,
+    ref TEXT NOT NULL,
+    files TEXT NOT NULL,
+    unused_since INTEGER,
+    PRIMARY KEY (principal, ref)
+  ) STRICT;
+  CREATE INDEX bundles_unused ON bundles (unused_since) WHERE unused_since IS NOT NULL;
+
+  ALTER TABLE keys ADD COLUMN name TEXT;
+  CREATE TABLE spending (
+    principal TEXT NOT NULL,
+    day TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    dollars REAL NOT NULL,
+    upload_bytes INTEGER NOT NULL,
+    PRIMARY KEY (principal, day)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE audit (
+    entry_no INTEGER PRIMARY KEY,
+    entry_id TEXT NOT NULL UNIQUE,
+    at INTEGER NOT NULL,
+    principal TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    action TEXT NOT NULL,
+    object TEXT NOT NULL,
+    request_id TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE webhooks (
+    webhook_id TEXT PRIMARY KEY,
+    principal TEXT NOT NULL,
+    url TEXT NOT NULL,
+    events TEXT,
+    description TEXT,
+    enabled INTEGER NOT NULL,
+    secret TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX webhooks_of_principal ON webhooks (principal, created_at);
+  CREATE TABLE deliveries (
+    delivery_no INTEGER PRIMARY KEY,
+    delivery_id TEXT NOT NULL UNIQUE,
+    webhook_id TEXT NOT NULL REFERENCES webhooks,
+    event TEXT NOT NULL,
+    body TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    http_status INTEGER,
+    error TEXT,
+    created_at INTEGER NOT NULL,
+    attempted_at INTEGER,
+    next_attempt_at INTEGER,
+    claimed_until INTEGER
+  ) STRICT;
+  CREATE INDEX deliveries_of_webhook ON deliveries (webhook_id, delivery_no);
+  CREATE INDEX deliveries_due ON deliveries (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+  `,
 ];
 
 /** Brings the schema up to date in one transaction, so that of two processes that start together one does it. */

@@ -1,0 +1,41 @@
+// Sessions as their principal manages them: lists, deletion, shares.
+
+import type { HarnessId, RunId, SessionId, ShareId } from '../core/ids.ts';
+import type { SessionRecord } from './store.ts';
+
+export interface SessionFilter {
+  readonly principal: string;
+  readonly harnessId?: HarnessId;
+  /** Those that come after this place: newest `updatedAtMs` first, ties by id (UD-51). */
+  readonly after?: Pick<SessionRecord, 'updatedAtMs' | 'sessionId'>;
+  readonly limit: number;
+}
+
+/** A published session (U-380). */
+export interface ShareRecord {
+  readonly shareId: ShareId;
+  readonly sessionId: SessionId;
+  /** 256 random bits, base64url: who has it may look. */
+  readonly secret: string;
+  readonly createdAtMs: number;
+}
+
+export interface SessionStore {
+  /** Live sessions: neither expired nor deleted, nor of a run that works for another one. */
+  sessions(filter: SessionFilter): Promise<readonly SessionRecord[]>;
+  /**
+   * Removes what a session holds, that of runs which worked for its own included: events, responses, approvals, rules, queue,
+   * files, contents, shares. Its runs stay as deleted, as long as their idempotency keys answer for them. False: there is none.
+   * The session must not be running.
+   */
+  deleteSession(sessionId: SessionId): Promise<boolean>;
+  /** The responses of a session that can be read, oldest first. */
+  responsesOfSession(sessionId: SessionId): Promise<readonly RunId[]>;
+  /** The share of a session that holds now. */
+  share(sessionId: SessionId): Promise<ShareRecord | null>;
+  shareBySecret(secret: string): Promise<ShareRecord | null>;
+  /** The one that there is already, else this one. */
+  putShare(share: ShareRecord): Promise<ShareRecord>;
+  /** Every link that was ever made for the session is dead from then on (U-384). False: there was none. */
+  revokeShare(sessionId: SessionId): Promise<boolean>;
+}

@@ -1,0 +1,79 @@
+// Where a task belongs: its harness and session, by scope first (U-042), then in the order of UD-67.
+
+import {
+  HarnessMismatchError,
+  NotFoundError,
+  RequestError,
+  SessionBusyError,
+  SessionExpiredError,
+} from '../core/errors.ts';
+import { findContinuable, findHarness, findLiveSession } from './find-in-scope.ts';
+import type { HarnessRecord, SessionRecord } from '../stores/store.ts';
+import type { RunId } from '../core/ids.ts';
+import type { Services } from './services.ts';
+import type { TaskRequest } from './accept-task.ts';
+
+export interface Place {
+  readonly harness: HarnessRecord;
+  /** Null: the task begins a session. */
+  readonly session: SessionRecord | null;
+  readonly previousRunId: RunId | null;
+}
+
+/** What is unknown and what is another's are not told apart. @throws RequestError */
+export async function findPlace(services: Services, { principal, body, queued }: TaskRequest): Promise<Place> {
+  const param = 'metadata.harness_id';
+  if (queued !== undefined) return findQueuePlace(services, principal, queued.sessionId);
+  const named =
+    body.harnessId === null ? null : await findHarness(services, principal, { name: body.harnessId, param });
+  if (body.previousResponseId === null) {
+    const harness = named ?? (await defaultHarness(services, principal));
+    if (harness === null) throw new NotFoundError('harness', param);
+    return { harness, session: null, previousRunId: null };
+  }
+  const { session, previousRunId } = await findPrevious(services, principal, body.previousResponseId);
+  if (named !== null && named.harnessId !== session.harnessId) throw new HarnessMismatchError();
+  const harness = named ?? (await findHarness(services, principal, { name: session.harnessId, param }));
+  if (session.runningRunId !== null) throw new SessionBusyError(session.sessionId, session.runningRunId);
+  // Judged again inside the transaction; here so that the order of checks holds.
+  const tip = await services.store.tip(session.sessionId);
+  if (tip !== previousRunId) throw notTip(tip);
+  return { harness, session, previousRunId };
+}
+
+async function findQueuePlace(services: Services, principal: string, name: SessionRecord['sessionId']): Promise<Place> {
+  const session = await findLiveSession(services, principal, name);
+  const harness = await findHarness(services, principal, { name: session.harnessId });
+  return { harness, session, previousRunId: await services.store.tip(session.sessionId) };
+}
+
+/** The oldest harness of the base that the operator prefers (UD-34). */
+async function defaultHarness({ store, harnesses }: Services, principal: string): Promise<HarnessRecord | null> {
+  const records = await store.harnesses(principal);
+  const preferred = harnesses.bases.flatMap((base) => records.filter((record) => record.base === base));
+  return preferred[0] ?? records[0] ?? null;
+}
+
+async function findPrevious(
+  services: Services,
+  principal: string,
+  name: string,
+): Promise<{ session: SessionRecord; previousRunId: RunId }> {
+  const param = 'previous_response_id';
+  const { runId, sessionId } = await findContinuable(services, principal, { name, param });
+  const session = await services.store.session(sessionId);
+  if (session === null) throw new NotFoundError('response', param);
+  if (session.expiredAtMs !== null) throw new SessionExpiredError(param);
+  return { session, previousRunId: runId };
+}
+
+export function notTip(tip: RunId | null): RequestError {
+  return new RequestError({
+    status: 409,
+    errorType: 'invalid_request_error',
+    code: 'reins_not_session_tip',
+    message: 'The session has gone on since that response; continue its newest one.',
+    param: 'previous_response_id',
+    detail: { tip },
+  });
+}

@@ -1,0 +1,22 @@
+import { InvalidInputError } from '../core/errors.ts';
+import { noBudgets, type Limits } from '../core/run-event.ts';
+import type { HarnessRecord } from '../stores/store.ts';
+import type { Services } from './services.ts';
+import type { TaskBody } from './task-body.ts';
+
+/** @throws InvalidInputError */
+export function refuseTimeout({ settings }: Services, { timeoutSeconds }: TaskBody): void {
+  if (timeoutSeconds !== null && timeoutSeconds > settings.maxTimeoutSeconds)
+    throw new InvalidInputError(`timeout_seconds may be at most ${settings.maxTimeoutSeconds}.`, 'timeout_seconds');
+}
+
+/** Request value, else the harness's, else the server's default (UD-09); a harness's is held to the server's maximum. */
+export function limitsOf({ settings }: Services, body: TaskBody, harness: HarnessRecord): Limits {
+  const maxSeconds = body.timeoutSeconds ?? harness.timeoutSeconds ?? settings.timeoutSeconds;
+  return {
+    ...noBudgets,
+    maxToolRounds: body.maxStep ?? harness.maxStep,
+    maxOutputTokens: body.maxOutputTokens,
+    maxSeconds: Math.min(maxSeconds, settings.maxTimeoutSeconds),
+  };
+}
