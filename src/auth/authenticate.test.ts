@@ -26,6 +26,7 @@ describe('keys', () => {
     expect(record).toEqual({
       keyId: record.keyId,
       principal: 'ada',
+      name: null,
       hash: hashKey(key),
       scopes: ['read'],
       createdAtMs: 5,

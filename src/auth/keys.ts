@@ -25,6 +25,8 @@ export interface KeyFacts {
   readonly principal: string;
   readonly scopes: readonly Scope[];
   readonly atMs: number;
+  /** For people; absent: none. */
+  readonly name?: string;
   /** A key that the operator chose. Absent: a new one is made. */
   readonly key?: string;
 }
@@ -32,11 +34,11 @@ export interface KeyFacts {
 /** The text for the holder and the record for the store. */
 export function createKey(facts: KeyFacts): { readonly key: string; readonly record: KeyRecord } {
   const key = facts.key ?? makeKey();
-  const { principal, scopes, atMs } = facts;
+  const { principal, scopes, atMs, name = null } = facts;
   // The id is made from the hash: the same key gives the same record on every start.
   const hash = hashKey(key);
   const keyId = keyIds.make(hash.slice(0, 24));
-  return { key, record: { keyId, principal, hash, scopes, createdAtMs: atMs, revokedAtMs: null } };
+  return { key, record: { keyId, principal, name, hash, scopes, createdAtMs: atMs, revokedAtMs: null } };
 }
 
 /** The operator's own key: principal `owner`, every scope. */

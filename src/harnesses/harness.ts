@@ -100,6 +100,8 @@ export interface HarnessAdapter {
   readonly base: string;
   /** For people. */
   readonly label: string;
+  /** Of the MCP servers that a harness may bring to it (U-114, UP-35); absent: it takes none. */
+  readonly mcpTransports?: readonly ('http' | 'sse' | 'stdio')[];
   /** Makes no model call (H-010). */
   probe(): Promise<HarnessStatus>;
   /** Finds the model for a task; null = the default one. */

@@ -20,7 +20,7 @@ import { createNativeAdapter } from '../harnesses/native/native-adapter.ts';
 import { createRegistry } from '../harnesses/registry.ts';
 import { createRunLog } from '../stores/run-log.ts';
 import { openSqlite } from '../stores/sqlite/open-sqlite.ts';
-import type { HarnessRecord } from '../stores/store.ts';
+import { plainSetup, type HarnessRecord } from '../stores/store.ts';
 import { systemClock, systemProcesses } from '../system.ts';
 import { createBackgroundRuns } from '../tasks/background-runs.ts';
 import { createFrameFeeds } from '../tasks/frame-feeds.ts';
@@ -70,6 +70,7 @@ function harnessOf(principal: string): HarnessRecord {
     timeoutSeconds: null,
     permissions: null,
     planning: null,
+    setup: plainSetup,
     createdAtMs: 5,
     deleted: false,
   };

@@ -4,6 +4,7 @@ import type { Services } from '../tasks/services.ts';
 import { createRouteServer, type HttpServer, type RouteServerOptions } from './route-server.ts';
 import { approvalRoutes } from './routes/approvals.ts';
 import { discoveryRoutes } from './routes/discovery.ts';
+import { harnessBundleRoutes } from './routes/harness-bundles.ts';
 import { harnessFeedRoutes } from './routes/harness-feed.ts';
 import { harnessRoutes } from './routes/harnesses.ts';
 import { healthRoutes } from './routes/health.ts';
@@ -32,6 +33,7 @@ export function createHttpServer({ services, operatorKey, settings }: HttpServer
     ...healthRoutes,
     ...discoveryRoutes(settings.implementation),
     ...harnessRoutes(services),
+    ...harnessBundleRoutes(services),
     ...harnessFeedRoutes(services, sendStream),
     ...modelRoutes(services),
     ...responseRoutes(services, sendStream),

@@ -104,7 +104,7 @@ async function makeAdmission(
     ...(model.fallback === undefined ? {} : { modelFallback: model.fallback }),
   } as const;
   const agent = services.harnesses.adapter(harness.base)?.agent;
-  const config = agent?.config ?? runConfigOf(services, harness, body);
+  const config = agent?.config ?? (await runConfigOf(services, harness, body));
   const data = {
     leg: 1,
     cause,

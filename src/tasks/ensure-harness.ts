@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../core/errors.ts';
 import { createHash } from 'node:crypto';
 import { harnessIds, type HarnessId } from '../core/ids.ts';
-import type { HarnessRecord } from '../stores/store.ts';
+import { plainSetup, type HarnessRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -37,6 +37,7 @@ const plainHarness: Omit<HarnessRecord, 'harnessId' | 'principal' | 'name' | 'ba
   disabledTools: [],
   permissions: null,
   planning: null,
+  setup: plainSetup,
   maxStep: null,
   timeoutSeconds: null,
   deleted: false,

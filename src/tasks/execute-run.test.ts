@@ -19,7 +19,7 @@ import type { Capabilities, HarnessAdapter, HarnessSession } from '../harnesses/
 import { allowAll, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Services } from './services.ts';
-import type { Store } from '../stores/store.ts';
+import { plainSetup, type Store } from '../stores/store.ts';
 
 const place = { step: 1, attempt: 1 };
 const model = { provider: 'bad', model: 'bad-1' };
@@ -101,6 +101,7 @@ async function rig(
     timeoutSeconds: null,
     permissions: null,
     planning: null,
+    setup: plainSetup,
     createdAtMs: 1,
     deleted: false,
   };

@@ -1,4 +1,5 @@
 import { findHarness } from './find-in-scope.ts';
+import { installedPlugins, type InstalledPlugin } from './installed-plugins.ts';
 import type { Capabilities, HarnessStatus } from '../harnesses/harness.ts';
 import type { HarnessRecord } from '../stores/store.ts';
 import type { ModelListing } from '../core/model-choice.ts';
@@ -6,7 +7,9 @@ import type { Services } from './services.ts';
 
 /** A configured harness with what its base can do now. */
 export interface HarnessView {
+  /** With the permissions that hold, where it says none of its own. */
   readonly record: HarnessRecord;
+  readonly plugins: readonly InstalledPlugin[];
   readonly label: string;
   /** Absent when the base is not installed here. */
   readonly capabilities?: Capabilities;
@@ -43,10 +46,12 @@ export async function modelCatalogue(services: Services): Promise<readonly Backe
   return Promise.all(services.harnesses.bases.map(async (base) => backendOf(base, await probe(services, base))));
 }
 
-async function viewOf(services: Services, record: HarnessRecord): Promise<HarnessView> {
+export async function viewOf(services: Services, record: HarnessRecord): Promise<HarnessView> {
   const label = services.harnesses.adapter(record.base)?.label ?? record.base;
   const status = await probe(services, record.base);
-  return { record, label, ...(status === null ? {} : { capabilities: status.capabilities }) };
+  const plugins = await installedPlugins(services, { ...record, ...record.setup });
+  const permissions = record.permissions ?? services.settings.permissions;
+  return { record: { ...record, permissions }, plugins, label, ...(status === null ? {} : { capabilities: status.capabilities }) };
 }
 
 async function probe({ harnesses }: Services, base: string): Promise<HarnessStatus | null> {

@@ -23,6 +23,10 @@ export interface TaskSettings {
   readonly streamRetentionSeconds: number;
   /** Sessions unused for that long expire; null = never (UD-61). */
   readonly sessionRetentionSeconds: number | null;
+  /** Folders that a harness may name as its template (UD-88); absent: none. */
+  readonly templates?: readonly string[];
+  /** Of the files of one skill or plugin; absent: 20 MiB (UD-63). */
+  readonly maxBundleBytes?: number;
   /** Base of the links in answers, without a slash at its end; known once the server listens, where none is set. */
   linkBase(): string;
 }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { harnessIds, keyIds, runIds, sessionIds } from '../core/ids.ts';
 import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import { evolve, initialRunState } from '../core/run-state.ts';
+import { plainSetup } from '../stores/store.ts';
 import type { Admission, HarnessRecord, KeyRecord, Store } from '../stores/store.ts';
 import { describePeople } from './store-contract-people.ts';
 import { describeQueue } from './store-contract-queue.ts';
@@ -442,12 +443,14 @@ function describeRecords(fresh: Fresh): void {
       onExpiry: 'deny',
     },
     planning: false,
+    setup: plainSetup,
     createdAtMs: 5,
     deleted: false,
   };
   const key: KeyRecord = {
     keyId: keyIds.make('one'),
     principal: 'owner',
+    name: null,
     hash: 'abc',
     scopes: ['run', 'read'],
     createdAtMs: 5,

@@ -6,7 +6,7 @@ import { connectTo, key, type Uhp } from './uhp.ts';
 import { createServer, type Parts } from '../../src/compose.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
-import type { HarnessRecord } from '../../src/stores/store.ts';
+import { plainSetup, type HarnessRecord } from '../../src/stores/store.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { startProgram, startReins, type ReinsProcess } from '../reins-process.ts';
 
@@ -98,6 +98,7 @@ export async function addHarness(
     maxStep: null,
     timeoutSeconds: null,
     permissions: null,
+    setup: plainSetup,
     planning: null,
     createdAtMs: Date.now(),
     deleted: false,

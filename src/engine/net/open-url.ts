@@ -4,7 +4,8 @@
 // N2. A redirect is a URL like any other: it is checked again, and never leads from https to http.
 // N3. Whoever leaves closes the socket: by the signal at once, else by disposing.
 
-import { checkedAddresses, UrlRefusal, type HostRules } from './public-host.ts';
+import { checkedAddresses, UrlRefusal, type HostRules } from '../../net/public-host.ts';
+import { pinnedAgent } from '../../net/pinned-agent.ts';
 import type { Response } from 'undici';
 import { untilAborted } from '../../core/until-aborted.ts';
 
@@ -55,20 +56,10 @@ export function httpUrl(text: string, base?: URL): URL {
 }
 
 async function openHop(url: URL, { signal, headers, ...rules }: OpenUrlOptions): Promise<OpenedUrl> {
-  const { Agent, fetch } = await import('undici');
   // A look-up of a name cannot be cancelled, only left.
   const addresses = await untilAborted(checkedAddresses(url.hostname, rules), signal);
-  const agent = new Agent({
-    allowH2: false,
-    connect: {
-      timeout: 10_000,
-      lookup(_hostname, { all }, give) {
-        const [first = { address: '', family: 0 }] = addresses;
-        if (all === true) give(null, [...addresses]);
-        else give(null, first.address, first.family);
-      },
-    },
-  });
+  const agent = await pinnedAgent(addresses);
+  const { fetch } = await import('undici');
   try {
     const response = await fetch(url, { dispatcher: agent, redirect: 'manual', headers, signal });
     return { url, response, [Symbol.asyncDispose]: () => agent.destroy() };

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createFetchUrl } from './fetch-url.ts';
 import { redirectTarget } from '../net/open-url.ts';
 import { toolContext } from '../../testing/tool-context.ts';
-import type { HostRules } from '../net/public-host.ts';
+import type { HostRules } from '../../net/public-host.ts';
 
 const servers: Server[] = [];
 afterEach(async () => {

@@ -4,7 +4,7 @@ import { htmlToText } from '../net/html-text.ts';
 import { httpUrl, openUrl, type OpenedUrl } from '../net/open-url.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { objectSchema } from './file-tool.ts';
-import { UrlRefusal, type HostRules } from '../net/public-host.ts';
+import { UrlRefusal, type HostRules } from '../../net/public-host.ts';
 import type { Tool, ToolOutput } from '../tool.ts';
 
 /** After unpacking. */

@@ -32,6 +32,7 @@ export function createNativeAdapter(parts: EngineParts, models: NativeModels): H
   return {
     base: 'native',
     label: 'Reins',
+    mcpTransports: ['http', 'sse', 'stdio'],
     probe: async () => ({
       installed: true,
       version: null,

@@ -8,6 +8,8 @@ export function discoveryRoutes(implementation: Discovery['implementation']): re
       streaming: true,
       sessions: true,
       cancellation: true,
+      harness_management: true,
+      plugins: true,
       idempotency: true,
       reins_events: true,
       reins_approvals: true,

@@ -1,7 +1,8 @@
-import { toUhpHarness, type UhpHarness } from '../../protocol/uhp/harness.ts';
-import { listHarnesses, readHarness, type HarnessView } from '../../tasks/read-harnesses.ts';
+import { listHarnesses, readHarness } from '../../tasks/read-harnesses.ts';
 import type { Services } from '../../tasks/services.ts';
 import { idOf, type Route } from '../route.ts';
+import { harnessAnswer } from './harness-answer.ts';
+import { harnessCreation, harnessWrites } from './harness-writes.ts';
 
 export function harnessRoutes(services: Services): readonly Route[] {
   return [
@@ -12,9 +13,10 @@ export function harnessRoutes(services: Services): readonly Route[] {
           scope: 'read',
           async handle({ caller }) {
             const views = await listHarnesses(services, caller.principal);
-            return { harnesses: views.map(toWire) };
+            return { harnesses: views.map(harnessAnswer) };
           },
         },
+        POST: harnessCreation(services),
       },
     },
     {
@@ -22,13 +24,10 @@ export function harnessRoutes(services: Services): readonly Route[] {
       verbs: {
         GET: {
           scope: 'read',
-          handle: async (call) => toWire(await readHarness(services, call.caller.principal, idOf(call))),
+          handle: async (call) => harnessAnswer(await readHarness(services, call.caller.principal, idOf(call))),
         },
+        ...harnessWrites(services),
       },
     },
   ];
-}
-
-function toWire({ record, label, capabilities }: HarnessView): UhpHarness {
-  return toUhpHarness(record, { label, ...(capabilities === undefined ? {} : { capabilities: { ...capabilities } }) });
 }

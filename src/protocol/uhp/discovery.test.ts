@@ -59,12 +59,47 @@ test('U-101: a harness reads in camelCase and ms; without a default model the ke
     maxStep: null,
     timeoutSeconds: 5,
     permissions: null,
+    setup: {
+      mcpServers: [
+        {
+          name: 'm',
+          url: 'https://mcp.example/',
+          transport: 'http' as const,
+          enabled: false,
+          headers: { 'X-Key': { id: 'h', value: 'canary' } },
+          auth: { id: 'a', value: 'canary' },
+        },
+      ],
+      skills: [
+        { name: 's', enabled: true, bundle: 'sha256:1' },
+        { name: 'off', enabled: false, bundle: null },
+      ],
+      modelFallback: true,
+      template: null,
+      workspaceConfig: false,
+    },
     createdAtMs: 1_786_400_000_123,
   };
   const harness = toUhpHarness(facts, { label: 'Reins engine' });
   expect(harness).toMatchObject({ id: 'chrn_1', object: 'harness', createdAt: 1_786_400_000_123, timeoutSeconds: 5 });
   expect(harness).toMatchObject({ reinsPermissionMode: 'allow-all', reinsToolPermissions: {}, reinsQuestions: false });
   expect(harness).not.toHaveProperty('defaultModel');
+  expect(harness).toMatchObject({ reinsModelFallback: true, reinsWorkspaceConfig: false });
+  expect(harness).not.toHaveProperty('reinsTemplate');
+  expect(harness.skills).toEqual([
+    { name: 's', enabled: true, blob: 'sha256:1' },
+    { name: 'off', enabled: false },
+  ]);
+  // UD-37: of a secret nothing but its handle.
+  expect(harness.mcpServers[0]).toMatchObject({ headers: { 'X-Key': 'reins_secret:h' }, auth: 'reins_secret:a' });
+  expect(JSON.stringify(harness)).not.toContain('canary');
+});
+
+test('UP-01: schemas of plugins are named exactly where plugins can be installed', () => {
+  expect(toDiscovery(core, reins)).not.toHaveProperty('plugin_schemas');
+  expect(toDiscovery({ ...core, plugins: true }, reins).plugin_schemas).toEqual([
+    'https://agent-plugins.org/schemas/1.0.0/plugin.schema.json',
+  ]);
 });
 
 test('U-140 to U-142: models are listed by base, and the harness’s own default is marked', () => {

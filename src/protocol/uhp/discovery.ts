@@ -1,3 +1,4 @@
+import { pluginSchemas } from '../../core/plugin-schema.ts';
 import { defaultVersion, versions, type Version } from './versions.ts';
 
 export type ConformanceClass = 'core' | 'extended' | 'full';
@@ -30,6 +31,8 @@ export type Discovery = {
   readonly default_version: Version;
   readonly conformance_class: ConformanceClass;
   readonly capabilities: Capabilities;
+  /** Present exactly where plugins can be installed (UP-01). */
+  readonly plugin_schemas?: readonly string[];
   readonly implementation: { readonly name: string; readonly version: string };
 };
 
@@ -43,6 +46,7 @@ export function toDiscovery(served: Partial<Capabilities>, implementation: Disco
     default_version: defaultVersion,
     conformance_class: classOf(capabilities),
     capabilities,
+    ...(capabilities.plugins ? { plugin_schemas: pluginSchemas } : {}),
     implementation,
   };
 }

@@ -3,7 +3,8 @@ import { encodeEvents } from '../event-codec.ts';
 import { numberEvents } from '../event-shape.ts';
 import type { Admission, AdmitResult, RunRecord } from '../store.ts';
 import { integer, nullable, text } from './columns.ts';
-import { claimContents } from './contents.ts';
+import { claimContents, shareContents } from './contents.ts';
+import { taskCounts } from './principals.ts';
 import type { Database, Reads, Transaction } from './database.ts';
 import { runId } from './records.ts';
 
@@ -19,6 +20,7 @@ export function admit(db: Database, admission: Admission): AdmitResult {
       findReplay(tx, admission) ??
       findMissing(tx, admission) ??
       findParentOver(tx, admission) ??
+      findCap(tx, admission) ??
       takeSession(tx, admission) ??
       start(tx, admission, body),
   );
@@ -53,17 +55,40 @@ function findParentOver(tx: Reads, { parentRunId }: Admission): AdmitResult | nu
   return tx.get(sql, parentRunId) === undefined ? { outcome: 'parent-over' } : null;
 }
 
+const minuteMs = 60_000;
+
+/** As many tasks as the principal may have: counted here, so that of many at once no more come in (UR-53). */
+function findCap(tx: Reads, { principal, caps, atMs }: Admission): AdmitResult | null {
+  if (caps === undefined) return null;
+  const { running, begun, oldestAtMs } = taskCounts(tx, principal, atMs - minuteMs);
+  if (caps.runningTasks !== null && running >= caps.runningTasks)
+    return { outcome: 'limited', cap: 'runningTasks', retryAfterMs: null };
+  if (caps.tasksPerMinute !== null && begun >= caps.tasksPerMinute)
+    return { outcome: 'limited', cap: 'tasksPerMinute', retryAfterMs: (oldestAtMs ?? atMs) + minuteMs - atMs };
+  return null;
+}
+
+const insertSession = `
+  INSERT INTO sessions
+    (session_id, harness_id, principal, title, created_at, updated_at, internal, forked_from, fork_history)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+
 /** Makes the session or checks that it can be continued; the reason for a refusal, else null. */
 function takeSession(tx: Transaction, admission: Admission): AdmitResult | null {
   const { sessionId, harnessId, principal, newSession, previousRunId, atMs } = admission;
   if (newSession !== undefined) {
-    const sql = `
-      INSERT INTO sessions (session_id, harness_id, principal, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT DO NOTHING`;
+    const { title, fork } = newSession;
+    const from = fork === undefined ? [null, null] : [fork.from, JSON.stringify(fork.history)];
+    const internal = admission.parentRunId === undefined ? 0 : 1;
     // Where another one has made it meanwhile, it is a session like any other.
-    if (tx.run(sql, sessionId, harnessId, principal, newSession.title, atMs, atMs) > 0) return null;
+    if (tx.run(insertSession, sessionId, harnessId, principal, title, atMs, atMs, internal, ...from) > 0) {
+      if (fork !== undefined) shareContents(tx, admission.runId, fork.contents);
+      return null;
+    }
   }
-  const select = 'SELECT running_run_id FROM sessions WHERE session_id = ? AND principal = ? AND expired_at IS NULL';
+  const select = `
+    SELECT running_run_id FROM sessions
+    WHERE session_id = ? AND principal = ? AND expired_at IS NULL AND deleted_at IS NULL`;
   const session = tx.get(select, sessionId, principal);
   if (session === undefined) return { outcome: 'no-session' };
   const runningRunId = nullable(session, 'running_run_id', runId);
@@ -91,7 +116,7 @@ const insertFirstBatch = `
   INSERT INTO event_batches (run_no, first_seq, last_seq, body) SELECT run_no, 1, ?, ? FROM runs WHERE run_id = ?`;
 
 function start(tx: Transaction, admission: Admission, body: string): AdmitResult {
-  const { events, newSession: _, idempotency, queued, parentRunId = null, atMs, ...facts } = admission;
+  const { events, newSession: _, caps: _caps, idempotency, queued, parentRunId = null, atMs, ...facts } = admission;
   const { sessionId, principal } = facts;
   const turn = nextTurn(tx, sessionId);
   tx.run(

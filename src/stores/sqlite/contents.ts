@@ -46,6 +46,21 @@ export function claimContents(tx: Transaction, runId: RunId): void {
   tx.run('UPDATE content_uses SET unclaimed_since = NULL WHERE run_id = ?', runId);
 }
 
+/** Contents of another run that this one uses as well, if they are there. */
+export function shareContents(tx: Transaction, runId: RunId, refs: readonly string[]): void {
+  const sql = 'INSERT INTO content_uses (run_id, ref) SELECT ?, ref FROM contents WHERE ref = ? ON CONFLICT DO NOTHING';
+  for (const ref of refs) tx.run(sql, runId, ref);
+}
+
+/** A run uses its contents no longer: those that nobody uses go. */
+export function releaseContents(tx: Transaction, runId: string): void {
+  const released = tx.returning('DELETE FROM content_uses WHERE run_id = ? RETURNING ref', runId);
+  for (const row of released) tx.run(deleteUnused, text(row, 'ref'));
+}
+
+const deleteUnused = `
+  DELETE FROM contents WHERE ref = ? AND NOT EXISTS (SELECT 1 FROM content_uses WHERE content_uses.ref = contents.ref)`;
+
 const unclaimedForMs = 3_600_000;
 
 /** Frees what was put for runs that never came to be, and marks what is seen unclaimed for the first time. */
@@ -56,10 +71,7 @@ export function freeUnclaimed(db: Database, nowMs: number): void {
       'DELETE FROM content_uses WHERE unclaimed_since > 0 AND unclaimed_since < ? RETURNING ref',
       nowMs - unclaimedForMs,
     );
-    for (const row of ended) {
-      const unused = 'NOT EXISTS (SELECT 1 FROM content_uses WHERE content_uses.ref = contents.ref)';
-      tx.run(`DELETE FROM contents WHERE ref = ? AND ${unused}`, text(row, 'ref'));
-    }
+    for (const row of ended) tx.run(deleteUnused, text(row, 'ref'));
     tx.run('UPDATE content_uses SET unclaimed_since = ? WHERE unclaimed_since = 0', nowMs);
   });
 }

@@ -5,16 +5,30 @@ import type { UnnumberedEvent } from '../store.ts';
 import { closeApproval, openApproval } from './approvals.ts';
 import type { Transaction } from './database.ts';
 import { closeStretch } from './stretches.ts';
+import { indexFile } from './files.ts';
+import { noteForWebhooks } from './webhooks.ts';
 
 /** What the events say of people and of the run's phase, in the transaction that appends them (L6). */
 export function indexEvents(tx: Transaction, runNo: number, events: readonly UnnumberedEvent[]): void {
   for (const event of events) {
-    if (event.type === 'approval-required' || event.type === 'recovery-required') openApproval(tx, runNo, event);
-    else if (event.type === 'approval-decided') closeApproval(tx, event);
+    if (event.type === 'approval-required' || event.type === 'recovery-required') {
+      openApproval(tx, runNo, event);
+      noteRequest(tx, runNo, event);
+    }
+    if (event.type === 'approval-decided') closeApproval(tx, event);
     else if (event.agentPath !== undefined && event.agentPath.length > 0) continue;
     else if (event.type === 'user-message') rememberMessage(tx, runNo, event);
+    else if (event.type === 'file-changed') indexFile(tx, runNo, event);
     else if (event.type === 'run-result') park(tx, runNo, event.data.status);
   }
+}
+
+type Request = Extract<UnnumberedEvent, { type: 'approval-required' | 'recovery-required' }>;
+
+function noteRequest(tx: Transaction, runNo: number, { type, at, data }: Request): void {
+  const event = type === 'approval-required' ? 'reins.approval_required' : 'reins.recovery_required';
+  const told = { status: 'in_progress', approval_id: data.approvalId };
+  noteForWebhooks(tx, { runNo, event, name: data.approvalId, atMs: at, data: told });
 }
 
 type UserMessageEvent = Extract<UnnumberedEvent, { type: 'user-message' }>;

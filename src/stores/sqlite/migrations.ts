@@ -254,6 +254,8 @@ const migrations: readonly string[] = [
   CREATE INDEX sessions_of_principal ON sessions (principal, updated_at DESC, session_id)
     WHERE internal = 0 AND expired_at IS NULL AND deleted_at IS NULL;
   CREATE INDEX runs_of_principal ON runs (principal, created_at) WHERE parent_run_id IS NULL;
+  CREATE INDEX runs_at_work ON runs (principal) WHERE status = 'running' AND parent_run_id IS NULL;
+  CREATE INDEX runs_to_empty ON runs (run_no) WHERE pruned = 3;
 
   CREATE TABLE shares (
     share_id TEXT PRIMARY KEY,

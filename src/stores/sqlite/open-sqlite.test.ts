@@ -5,7 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { allowAll } from '../../core/run-event.ts';
-import { harnessIds } from '../../core/ids.ts';
+import { harnessIds, keyIds } from '../../core/ids.ts';
+import { plainSetup } from '../store.ts';
 import { SchemaError, StorageError } from '../../core/errors.ts';
 import { evolve, initialRunState } from '../../core/run-state.ts';
 import { arbitraryLog } from '../../testing/arbitrary-log.ts';
@@ -97,9 +98,24 @@ test('E-804: a record that cannot be read is reported to who asks for it, and ta
   await using store = openSqlite(path);
   const [a, b] = [admissionOf('a'), admissionOf('b')];
   for (const admission of [a, b]) await store.admit(admission);
-  const key = { keyId: 'key_a', principal: 'owner', hash: 'a', scopes: [], createdAtMs: 1, revokedAtMs: null };
-  for (const keyId of ['key_a', 'key_b']) await store.putKey({ ...key, keyId, hash: keyId });
-  const rest = { systemPrompt: null, disabledTools: [], maxStep: null, timeoutSeconds: null, planning: null };
+  const key = {
+    keyId: keyIds.make('a'),
+    principal: 'owner',
+    name: null,
+    hash: 'a',
+    scopes: [],
+    createdAtMs: 1,
+    revokedAtMs: null,
+  };
+  for (const keyId of [keyIds.make('a'), keyIds.make('b')]) await store.putKey({ ...key, keyId, hash: keyId });
+  const rest = {
+    systemPrompt: null,
+    disabledTools: [],
+    maxStep: null,
+    timeoutSeconds: null,
+    planning: null,
+    setup: plainSetup,
+  };
   const place = { principal: 'owner', base: 'native', defaultModel: null, createdAtMs: 1, deleted: false };
   const permissions = { ...allowAll, tools: { bash: 'ask' } } as const;
   for (const name of ['a', 'b'])
@@ -137,7 +153,15 @@ test('E-802: whatever the last append was, every other write is synced to the di
   await using store = openSqlite(':memory:', { onStatement: (sql) => statements.push(sql.trim()) });
   const a = admissionOf('a');
   await store.admit(a);
-  const key = { keyId: 'key_a', principal: 'owner', hash: 'a', scopes: [], createdAtMs: 1, revokedAtMs: null };
+  const key = {
+    keyId: keyIds.make('a'),
+    principal: 'owner',
+    name: null,
+    hash: 'a',
+    scopes: [],
+    createdAtMs: 1,
+    revokedAtMs: null,
+  };
   const owner = { principal: 'owner', name: 'x', base: 'native', createdAtMs: 1, deleted: false };
   const nothing = {
     defaultModel: null,
@@ -147,6 +171,7 @@ test('E-802: whatever the last append was, every other write is synced to the di
     timeoutSeconds: null,
     permissions: null,
     planning: null,
+    setup: plainSetup,
   };
   const writes: readonly (() => Promise<unknown>)[] = [
     () => store.admit(admissionOf('b')),
@@ -190,7 +215,12 @@ test('E-804: a database of the first schema is brought up to date and read as be
     db.exec(`
       DROP INDEX approvals_of_run; DROP TABLE stretches; DROP TABLE rules; DROP TABLE messages; DROP TABLE queued_tasks;
       DROP TABLE content_uses; DROP TABLE contents; DROP TABLE owners; DROP INDEX runs_of_parent;
-      DROP TABLE model_blocks;
+      DROP TABLE model_blocks; DROP TABLE shares; DROP TABLE files; DROP TABLE bundles; DROP TABLE spending; DROP TABLE audit;
+      DROP TABLE deliveries; DROP TABLE webhooks; DROP INDEX sessions_of_principal; DROP INDEX runs_of_principal;
+      DROP INDEX runs_at_work; DROP INDEX runs_to_empty; ALTER TABLE keys DROP COLUMN name;
+      ALTER TABLE harnesses DROP COLUMN setup; ALTER TABLE sessions DROP COLUMN internal;
+      ALTER TABLE sessions DROP COLUMN deleted_at; ALTER TABLE sessions DROP COLUMN forked_from;
+      ALTER TABLE sessions DROP COLUMN fork_history;
       DROP INDEX event_batches_by_era; DROP INDEX runs_unfinished; DROP INDEX runs_prunable;
       ALTER TABLE event_batches DROP COLUMN committed;
       ALTER TABLE runs DROP COLUMN phase; ALTER TABLE runs DROP COLUMN parent_run_id;

@@ -20,6 +20,8 @@ import { mergeDeltas } from '../merge-deltas.ts';
 import { freeUnclaimed } from './contents.ts';
 import type { Database, Reads, Transaction } from './database.ts';
 import { batchesAfter, type BatchRange, type StoredBatch } from './read-events.ts';
+import { freeBundles } from './harnesses.ts';
+import { integer } from './columns.ts';
 import { runId } from './records.ts';
 
 /** What one transaction reads and rewrites: some milliseconds of work. */
@@ -32,6 +34,10 @@ export async function prune(
 ): Promise<{ keys: number; runs: number }> {
   const pruned = { keys: 0, runs: 0 };
   freeUnclaimed(db, endedBeforeMs);
+  freeBundles(db, endedBeforeMs);
+  // Of sessions whose deletion a crash has cut short.
+  for (const row of db.all('SELECT run_no FROM runs WHERE pruned = 3'))
+    for (const _page of removeEvents(db, integer(row, 'run_no'))) await new Promise((resolve) => setImmediate(resolve));
   for (const step of pruneSteps(db, endedBeforeMs)) {
     if (step !== 'page') {
       pruned.runs += 1;
@@ -51,6 +57,29 @@ function* pruneSteps(db: Database, endedBeforeMs: number): Generator<Step> {
     yield* pruneRun(db, next);
   }
 }
+
+/** Takes a deleted run's log away, era by era; the run is done with when none is left (`pruned`: 3 before, 4 after). */
+export function* removeEvents(db: Database, runNo: number): Generator<'page'> {
+  const eras = db.all(selectEras, runNo).flatMap((row) => {
+    const [first, last] = [integer(row, 'first_era'), integer(row, 'last_era')];
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  });
+  for (const era of new Set(eras)) {
+    db.transaction('fast', (tx) =>
+      tx.run('DELETE FROM event_batches WHERE batch_no >> 11 = ? AND run_no = ?', era, runNo),
+    );
+    yield 'page';
+  }
+  db.transaction('fast', (tx) => {
+    tx.run('DELETE FROM stretches WHERE run_no = ?', runNo);
+    tx.run('UPDATE runs SET pruned = 4 WHERE run_no = ? AND pruned = 3', runNo);
+  });
+}
+
+const selectEras = `
+  SELECT first_batch >> 11 AS first_era, last_batch >> 11 AS last_era FROM stretches WHERE run_no = ?1
+  UNION ALL
+  SELECT first_batch >> 11, coalesce(last_batch, (SELECT max(batch_no) FROM event_batches), first_batch) >> 11 FROM runs WHERE run_no = ?1`;
 
 /** The oldest ended run whose live events are due, or undefined. */
 function nextPrunable(db: Reads, endedBeforeMs: number): RunId | undefined {

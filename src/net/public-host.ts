@@ -8,7 +8,7 @@
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 import { lookup as lookupName } from 'node:dns/promises';
-import { ReinsError } from '../../core/errors.ts';
+import { ReinsError } from '../core/errors.ts';
 import type { LookupAddress } from 'node:dns';
 
 /** An address that must not be spoken to. `message` is for the model or the caller. */

@@ -1,0 +1,129 @@
+import type { SQLInputValue } from 'node:sqlite';
+import { keyIds } from '../../core/ids.ts';
+import type { AuditEntry, AuditFilter, KeyRecord, PrincipalStore, Spending } from '../principal-store.ts';
+import { id, integer, nullable, strings, text } from './columns.ts';
+import { write, type Database, type Reads, type Row, type Transaction } from './database.ts';
+import { readable } from './records.ts';
+
+const keyId = id(keyIds);
+
+export function principalMethods(db: Database): PrincipalStore {
+  return {
+    keyByHash: async (hash) => findKey(db, 'hash', hash),
+    key: async (key) => findKey(db, 'key_id', key),
+    keys: async () => readable(db.all('SELECT * FROM keys ORDER BY created_at, rowid'), keyRecord),
+    putKey: async (record) => void write(db, upsertKey, ...keyValues(record)),
+
+    spending: async (principal, day) => spendingOf(db, principal, day),
+    spend: async (principal, day, more) => void db.transaction('durable', (tx) => spend(tx, { principal, day, more })),
+    taskCounts: async (principal, sinceMs) => taskCounts(db, principal, sinceMs),
+
+    async appendAudit({ entryId, atMs, principal, keyId: key, action, object, requestId }) {
+      write(db, insertAudit, entryId, atMs, principal, key, action, object, requestId);
+    },
+    audit: async (filter) => readable(db.all(...auditQuery(filter)), auditEntry),
+    pruneAudit: async (beforeMs) => write(db, 'DELETE FROM audit WHERE at < ?', beforeMs),
+  };
+}
+
+function findKey(db: Reads, column: 'hash' | 'key_id', value: string): KeyRecord | null {
+  const row = db.get(`SELECT * FROM keys WHERE ${column} = ?`, value);
+  return row === undefined ? null : keyRecord(row);
+}
+
+function keyRecord(row: Row): KeyRecord {
+  return {
+    keyId: keyId(row, 'key_id'),
+    principal: text(row, 'principal'),
+    name: nullable(row, 'name', text),
+    hash: text(row, 'hash'),
+    scopes: strings(row, 'scopes'),
+    createdAtMs: integer(row, 'created_at'),
+    revokedAtMs: nullable(row, 'revoked_at', integer),
+  };
+}
+
+const upsertKey = `
+  INSERT INTO keys (key_id, principal, name, hash, scopes, created_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (key_id) DO UPDATE SET
+    principal = excluded.principal, name = excluded.name, hash = excluded.hash, scopes = excluded.scopes,
+    created_at = excluded.created_at, revoked_at = excluded.revoked_at`;
+
+function keyValues({ keyId: key, principal, name, hash, scopes, createdAtMs, revokedAtMs }: KeyRecord) {
+  return [key, principal, name, hash, JSON.stringify(scopes), createdAtMs, revokedAtMs];
+}
+
+function spendingOf(db: Reads, principal: string, day: string): Spending {
+  const row = db.get('SELECT * FROM spending WHERE principal = ? AND day = ?', principal, day);
+  if (row === undefined) return { tokens: 0, dollars: 0, uploadBytes: 0 };
+  return {
+    tokens: integer(row, 'tokens'),
+    dollars: integer(row, 'dollars'),
+    uploadBytes: integer(row, 'upload_bytes'),
+  };
+}
+
+const addSpending = `
+  INSERT INTO spending (principal, day, tokens, dollars, upload_bytes) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (principal, day) DO UPDATE SET
+    tokens = tokens + excluded.tokens, dollars = dollars + excluded.dollars,
+    upload_bytes = upload_bytes + excluded.upload_bytes`;
+
+export function spend(
+  tx: Transaction,
+  { principal, day, more }: { readonly principal: string; readonly day: string; readonly more: Partial<Spending> },
+): void {
+  const { tokens = 0, dollars = 0, uploadBytes = 0 } = more;
+  tx.run(addSpending, principal, day, tokens, dollars, uploadBytes);
+}
+
+/** Runs that work for others are no tasks of their principal's. */
+export function taskCounts(
+  db: Reads,
+  principal: string,
+  sinceMs: number,
+): Awaited<ReturnType<PrincipalStore['taskCounts']>> {
+  const own = 'principal = ? AND parent_run_id IS NULL';
+  const running = db.get(`SELECT count(*) AS n FROM runs WHERE ${own} AND status = 'running'`, principal);
+  const begun = db.get(
+    `SELECT count(*) AS n, min(created_at) AS oldest FROM runs WHERE ${own} AND created_at > ?`,
+    principal,
+    sinceMs,
+  );
+  return {
+    running: running === undefined ? 0 : integer(running, 'n'),
+    begun: begun === undefined ? 0 : integer(begun, 'n'),
+    oldestAtMs: begun === undefined ? null : nullable(begun, 'oldest', integer),
+  };
+}
+
+const insertAudit = `
+  INSERT INTO audit (entry_id, at, principal, key_id, action, object, request_id) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+
+function auditQuery({ principal, action, after, limit }: AuditFilter): [string, ...SQLInputValue[]] {
+  const conditions: [string, SQLInputValue][] = [
+    ...(principal === undefined ? [] : [['principal = ?', principal] as [string, SQLInputValue]]),
+    ...(action === undefined ? [] : [['action = ?', action] as [string, SQLInputValue]]),
+    ...(after === undefined
+      ? []
+      : [['entry_no < (SELECT entry_no FROM audit WHERE entry_id = ?)', after] as [string, SQLInputValue]]),
+  ];
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(([sql]) => sql).join(' AND ')}`;
+  return [
+    `SELECT * FROM audit ${where} ORDER BY entry_no DESC LIMIT ?`,
+    ...conditions.map(([, value]) => value),
+    limit,
+  ];
+}
+
+function auditEntry(row: Row): AuditEntry {
+  return {
+    entryId: text(row, 'entry_id'),
+    atMs: integer(row, 'at'),
+    principal: text(row, 'principal'),
+    keyId: text(row, 'key_id'),
+    action: text(row, 'action'),
+    object: text(row, 'object'),
+    requestId: text(row, 'request_id'),
+  };
+}

@@ -1,0 +1,140 @@
+// Webhooks and their deliveries. A delivery's id is made from its event, so that one event is one delivery to each webhook.
+
+import { createHash } from 'node:crypto';
+import { webhookIds, type WebhookId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { webhookEvents } from '../webhook-store.ts';
+import type { DeliveryRecord, WebhookEvent, WebhookRecord, WebhookStore } from '../webhook-store.ts';
+import { flag, id, integer, jsonObject, nullable, oneOf, strings, text } from './columns.ts';
+import { write, type Database, type Row, type Transaction } from './database.ts';
+import { readable } from './records.ts';
+
+const webhookId = id(webhookIds);
+
+const upsertWebhook = `
+  INSERT INTO webhooks (webhook_id, principal, url, events, description, enabled, secret, created_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (webhook_id) DO UPDATE SET
+    url = excluded.url, events = excluded.events, description = excluded.description, enabled = excluded.enabled`;
+const insertDelivery = `
+  INSERT INTO deliveries (delivery_id, webhook_id, event, body, attempt, status, created_at, next_attempt_at)
+  VALUES (?, ?, ?, ?, ?, 'pending', ?, ?) ON CONFLICT DO NOTHING`;
+const settle = `
+  UPDATE deliveries SET status = ?, http_status = ?, error = ?, attempted_at = ?, next_attempt_at = ?, claimed_until = NULL
+  WHERE delivery_id = ?`;
+
+export function webhookMethods(db: Database): WebhookStore {
+  return {
+    async putWebhook(record) {
+      const { webhookId: key, principal, url, events, description, enabled, secret, createdAtMs } = record;
+      const wanted = events === null ? null : JSON.stringify(events);
+      write(db, upsertWebhook, key, principal, url, wanted, description, enabled ? 1 : 0, secret, createdAtMs);
+    },
+    async webhook(key) {
+      const row = db.get('SELECT * FROM webhooks WHERE webhook_id = ?', key);
+      return row === undefined ? null : webhookRecord(row);
+    },
+    async webhooks(principal) {
+      const sql = 'SELECT * FROM webhooks WHERE principal = ? ORDER BY created_at, webhook_id';
+      return readable(db.all(sql, principal), webhookRecord);
+    },
+    deleteWebhook: async (key) =>
+      db.transaction('durable', (tx) => {
+        tx.run('DELETE FROM deliveries WHERE webhook_id = ?', key);
+        return tx.run('DELETE FROM webhooks WHERE webhook_id = ?', key) === 1;
+      }),
+    async putDelivery({ deliveryId, webhookId: to, event, body, attempt, createdAtMs, nextAttemptAtMs }) {
+      write(db, insertDelivery, deliveryId, to, event, JSON.stringify(body), attempt, createdAtMs, nextAttemptAtMs);
+    },
+    deliveries: async (key, page) => deliveries(db, key, page),
+    claimDeliveries: async (due) => db.transaction('durable', (tx) => claim(tx, due)),
+    async settleDelivery(deliveryId, { status, httpStatus, error, attemptedAtMs, nextAttemptAtMs }) {
+      write(db, settle, status, httpStatus, error, attemptedAtMs, nextAttemptAtMs, deliveryId);
+    },
+    pruneDeliveries: async (beforeMs) =>
+      write(db, `DELETE FROM deliveries WHERE status <> 'pending' AND attempted_at < ?`, beforeMs),
+  };
+}
+
+function deliveries(
+  db: Database,
+  key: WebhookId,
+  { after, limit }: { readonly after?: string; readonly limit: number },
+): readonly DeliveryRecord[] {
+  const behind =
+    after === undefined ? '' : 'AND delivery_no < (SELECT delivery_no FROM deliveries WHERE delivery_id = ?)';
+  const sql = `SELECT * FROM deliveries WHERE webhook_id = ? ${behind} ORDER BY delivery_no DESC LIMIT ?`;
+  return readable(db.all(sql, key, ...(after === undefined ? [] : [after]), limit), deliveryRecord);
+}
+
+const selectDue = `
+  SELECT deliveries.* FROM deliveries JOIN webhooks USING (webhook_id)
+  WHERE next_attempt_at <= ?1 AND (claimed_until IS NULL OR claimed_until <= ?1) AND enabled = 1
+    AND webhook_id NOT IN (SELECT value FROM json_each(?2))
+  ORDER BY next_attempt_at, delivery_no LIMIT ?3`;
+
+function claim(
+  tx: Transaction,
+  { nowMs, untilMs, limit, except }: Parameters<WebhookStore['claimDeliveries']>[0],
+): readonly DeliveryRecord[] {
+  const due = readable(tx.all(selectDue, nowMs, JSON.stringify(except), limit), deliveryRecord);
+  const take = 'UPDATE deliveries SET attempt = attempt + 1, claimed_until = ? WHERE delivery_id = ?';
+  for (const { deliveryId } of due) tx.run(take, untilMs, deliveryId);
+  return due.map((delivery) => ({ ...delivery, attempt: delivery.attempt + 1 }));
+}
+
+/** An event that webhooks may want, of a run, in the transaction that stores it (UR-51). */
+export interface WebhookOccasion {
+  readonly runNo: number;
+  readonly event: WebhookEvent;
+  /** Tells occasions of one run apart. */
+  readonly name: string;
+  readonly atMs: number;
+  readonly data: JsonObject;
+}
+
+const selectWanting = `
+  SELECT webhook_id, run_id, session_id, harness_id FROM webhooks JOIN runs USING (principal)
+  WHERE run_no = ?1 AND parent_run_id IS NULL AND enabled = 1
+    AND (events IS NULL OR EXISTS (SELECT 1 FROM json_each(events) WHERE value = ?2))`;
+
+export function noteForWebhooks(tx: Transaction, { runNo, event, name, atMs, data }: WebhookOccasion): void {
+  for (const row of tx.all(selectWanting, runNo, event)) {
+    const to = webhookId(row, 'webhook_id');
+    const run = text(row, 'run_id');
+    const token = createHash('sha256').update(`${to}\n${run}\n${name}`).digest('hex').slice(0, 32);
+    const place = { response_id: run, session_id: text(row, 'session_id'), harness_id: text(row, 'harness_id') };
+    const body = { type: event, timestamp: new Date(atMs).toISOString(), data: { ...place, ...data } };
+    tx.run(insertDelivery, `msg_${token}`, to, event, JSON.stringify(body), 0, atMs, atMs);
+  }
+}
+
+function webhookRecord(row: Row): WebhookRecord {
+  const events = nullable(row, 'events', strings);
+  return {
+    webhookId: webhookId(row, 'webhook_id'),
+    principal: text(row, 'principal'),
+    url: text(row, 'url'),
+    events: events === null ? null : webhookEvents.filter((event) => events.includes(event)),
+    description: nullable(row, 'description', text),
+    enabled: flag(row, 'enabled'),
+    secret: text(row, 'secret'),
+    createdAtMs: integer(row, 'created_at'),
+  };
+}
+
+function deliveryRecord(row: Row): DeliveryRecord {
+  return {
+    deliveryId: text(row, 'delivery_id'),
+    webhookId: webhookId(row, 'webhook_id'),
+    event: oneOf(row, 'event', [...webhookEvents, 'reins.test']),
+    body: jsonObject(row, 'body'),
+    attempt: integer(row, 'attempt'),
+    status: oneOf(row, 'status', ['pending', 'delivered', 'failed']),
+    httpStatus: nullable(row, 'http_status', integer),
+    error: nullable(row, 'error', text),
+    createdAtMs: integer(row, 'created_at'),
+    attemptedAtMs: nullable(row, 'attempted_at', integer),
+    nextAttemptAtMs: nullable(row, 'next_attempt_at', integer),
+  };
+}

@@ -1,0 +1,184 @@
+// Brings stored deliveries to their webhooks (UR-51).
+//
+// W1. At least once: a delivery is stored with its event, and is done only when that is stored, too. Between the two a crash
+//     has it sent again, under the same id.
+// W2. A claim is a lease: of several servers one makes an attempt; what a dead one had claimed is free when the lease ends.
+// W3. A webhook has a few attempts under way at most, so that a slow receiver delays no other; no task ever waits for one.
+// W4. What cannot be delivered is tried again by the schedule, then given up. 410 switches the webhook off.
+
+import { signDelivery } from './sign-delivery.ts';
+import { sendDelivery, type Sent } from './send-delivery.ts';
+import type { Clock } from '../core/clock.ts';
+import type { DeliveryOutcome, DeliveryRecord, WebhookRecord } from '../stores/webhook-store.ts';
+import type { HostRules } from '../net/public-host.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Store } from '../stores/store.ts';
+import type { WebhookId } from '../core/ids.ts';
+import type { WebhookRules } from './webhook-url.ts';
+
+export interface WebhookDelivery {
+  /** Looks for due deliveries now: something was stored. */
+  wake(): void;
+  /** Makes one attempt at once and gives how it went. */
+  attempt(webhook: WebhookRecord, delivery: DeliveryRecord): Promise<DeliveryRecord>;
+  /** Begins no further attempt; resolves when those under way are settled. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface WebhookDeliveryOptions extends WebhookRules {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly lookup?: HostRules['lookup'];
+}
+
+const attemptWithinMs = 10_000;
+/** Longer than an attempt may take, and its settling. */
+const leaseMs = 30_000;
+const lookEveryMs = 1_000;
+const underWayMost = 32;
+const underWayPerWebhook = 3;
+const [second, minute, hour] = [1_000, 60_000, 3_600_000];
+const scheduleMs = [
+  5 * second,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  14 * hour,
+  20 * hour,
+  24 * hour,
+];
+
+export function createWebhookDelivery(options: WebhookDeliveryOptions): WebhookDelivery {
+  const { store, clock, logger } = options;
+  const stopped = new AbortController();
+  const underWay = new Map<WebhookId, number>();
+  const attempts = new Set<Promise<void>>();
+  let looking: Promise<void> | null = null;
+  let again = false;
+  let cancelTimer = () => {};
+
+  async function look(): Promise<void> {
+    while (!stopped.signal.aborted && attempts.size < underWayMost) {
+      const except = [...underWay].filter(([, count]) => count >= underWayPerWebhook).map(([id]) => id);
+      const nowMs = clock.now();
+      // One by one: each may fill up its webhook.
+      const [due] = await store.claimDeliveries({ nowMs, untilMs: nowMs + leaseMs, limit: 1, except });
+      if (due === undefined) return;
+      begin(due);
+    }
+  }
+
+  function begin(delivery: DeliveryRecord): void {
+    const { webhookId } = delivery;
+    underWay.set(webhookId, (underWay.get(webhookId) ?? 0) + 1);
+    const attempt = deliver(delivery)
+      .catch((cause: unknown) => logger.error('A webhook delivery failed here.', { webhook_id: webhookId }, cause))
+      .finally(() => {
+        attempts.delete(attempt);
+        const left = (underWay.get(webhookId) ?? 1) - 1;
+        if (left === 0) underWay.delete(webhookId);
+        else underWay.set(webhookId, left);
+        wake();
+      });
+    attempts.add(attempt);
+  }
+
+  async function deliver(delivery: DeliveryRecord): Promise<void> {
+    const webhook = await store.webhook(delivery.webhookId);
+    if (webhook === null) return;
+    await settle(webhook, delivery, await send(options, webhook, { delivery, stopped: stopped.signal }));
+  }
+
+  async function settle(webhook: WebhookRecord, delivery: DeliveryRecord, sent: Sent): Promise<DeliveryOutcome> {
+    const outcome = outcomeOf(sent, { attempt: delivery.attempt, nowMs: clock.now(), random: options.random });
+    await store.settleDelivery(delivery.deliveryId, outcome);
+    if (outcome.httpStatus === 410) await switchOff(webhook);
+    return outcome;
+  }
+
+  async function switchOff(webhook: WebhookRecord): Promise<void> {
+    const now = await store.webhook(webhook.webhookId);
+    if (now === null || now.url !== webhook.url) return;
+    await store.putWebhook({ ...now, enabled: false });
+    logger.warn('A webhook says that it is gone; it was switched off.', { webhook_id: webhook.webhookId });
+  }
+
+  function wake(): void {
+    if (stopped.signal.aborted) return;
+    if (looking !== null) return void (again = true);
+    cancelTimer();
+    looking = look()
+      .catch((cause: unknown) => logger.error('Due webhook deliveries could not be read.', {}, cause))
+      .finally(() => {
+        looking = null;
+        const once = again;
+        again = false;
+        if (once) wake();
+        else if (!stopped.signal.aborted) cancelTimer = clock.timer(lookEveryMs, wake);
+      });
+  }
+
+  wake();
+  return {
+    wake,
+    async attempt(webhook, delivery) {
+      const outcome = await settle(
+        webhook,
+        delivery,
+        await send(options, webhook, { delivery, stopped: stopped.signal }),
+      );
+      return { ...delivery, ...outcome };
+    },
+    async stop() {
+      stopped.abort();
+      cancelTimer();
+      await looking;
+      await Promise.allSettled(attempts);
+    },
+  };
+}
+
+async function send(
+  { clock, allowLoopback, lookup }: WebhookDeliveryOptions,
+  { url, secret }: WebhookRecord,
+  { delivery, stopped }: { readonly delivery: DeliveryRecord; readonly stopped: AbortSignal },
+): Promise<Sent> {
+  const late = new AbortController();
+  const cancel = clock.timer(attemptWithinMs, () => late.abort());
+  try {
+    const body = JSON.stringify(delivery.body);
+    const headers = signDelivery({ deliveryId: delivery.deliveryId, body, secret, nowMs: clock.now() });
+    const signal = AbortSignal.any([late.signal, stopped]);
+    return await sendDelivery(url, {
+      headers,
+      body,
+      signal,
+      allowLoopback,
+      ...(lookup === undefined ? {} : { lookup }),
+    });
+  } finally {
+    cancel();
+  }
+}
+
+/** @param attempt  Attempts made, this one included. A test has one attempt only. */
+function outcomeOf(
+  sent: Sent,
+  { attempt, nowMs, random }: { readonly attempt: number; readonly nowMs: number; readonly random: () => number },
+): DeliveryOutcome {
+  const httpStatus = 'httpStatus' in sent ? sent.httpStatus : null;
+  const isDelivered = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
+  const pause = isDelivered || httpStatus === 410 ? undefined : scheduleMs[attempt - 1];
+  return {
+    status: isDelivered ? 'delivered' : pause === undefined ? 'failed' : 'pending',
+    httpStatus,
+    error: 'error' in sent ? sent.error : isDelivered ? null : `The receiver answered ${httpStatus}.`,
+    attemptedAtMs: nowMs,
+    // A tenth more or less, so that receivers which come back are not overrun.
+    nextAttemptAtMs: pause === undefined ? null : nowMs + Math.round(pause * (0.9 + 0.2 * random())),
+  };
+}
