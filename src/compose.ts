@@ -23,6 +23,7 @@ import { packageVersion } from './version.ts';
 import { createObservers } from './runtimes/observers.ts';
 import { trace } from '@opentelemetry/api';
 import { watchRuns } from './runtimes/watch-runs.ts';
+import { openWebhooks } from './webhooks/open-webhooks.ts';
 import { superviseRuns } from './tasks/supervise-runs.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
 import { systemClock, systemRandom } from './system.ts';
@@ -99,9 +100,11 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     for (const base of services.harnesses.bases) await ensureHarness(services, owner, base);
   });
   const operatorKey = apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record;
+  const webhooks = openWebhooks(services, config.webhooks);
   const http = createHttpServer({
     services,
     operatorKey,
+    webhooks,
     settings: {
       maxBodyBytes: config.limits.maxBodyBytes,
       implementation: { name: 'reins', version: packageVersion() },
@@ -126,7 +129,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
         await using _rest = rest;
         // What is at work ends in front of its readers, and hears of a cancel, from elsewhere too.
         await services.runs.drain({ withinMs: config.limits.drainSeconds * 1_000 });
-        await Promise.all([http.close(), upkeep?.stop()]);
+        await Promise.all([http.close(), upkeep?.stop(), webhooks.delivery.stop()]);
         await services.log.close();
         await services.ownership.leave();
       })();

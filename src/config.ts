@@ -127,6 +127,10 @@ const groups = {
     /** Idle time after which a session expires; null = never. */
     sessionSeconds: count.nullable().default(null),
   }),
+  webhooks: z.strictObject({
+    /** Whether webhooks may be sent to this very machine over http, for development (UR-52). */
+    allowLoopback: z.boolean().default(false),
+  }),
   demo: z.strictObject({ speed: z.enum(['human', 'full']).default('human') }),
 };
 
@@ -138,6 +142,7 @@ const settings = z.strictObject({
   approvals: groups.approvals.prefault({}),
   limits: groups.limits.prefault({}),
   retention: groups.retention.prefault({}),
+  webhooks: groups.webhooks.prefault({}),
   demo: groups.demo.prefault({}),
 });
 type Settings = z.infer<typeof settings>;

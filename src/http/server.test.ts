@@ -20,6 +20,7 @@ import { createNativeAdapter } from '../harnesses/native/native-adapter.ts';
 import { createRegistry } from '../harnesses/registry.ts';
 import { createRunLog } from '../stores/run-log.ts';
 import { openSqlite } from '../stores/sqlite/open-sqlite.ts';
+import { openWebhooks } from '../webhooks/open-webhooks.ts';
 import { plainSetup, type HarnessRecord } from '../stores/store.ts';
 import { systemClock, systemProcesses } from '../system.ts';
 import { createBackgroundRuns } from '../tasks/background-runs.ts';
@@ -138,10 +139,12 @@ async function serve(): Promise<Bench> {
     maxBodyBytes: 100_000,
     implementation: { name: 'reins', version: '0.0.0' },
   };
-  const server = createHttpServer({ services, operatorKey: null, settings });
+  const webhooks = openWebhooks({ ...services, clock: systemClock }, { allowLoopback: true });
+  const server = createHttpServer({ services, operatorKey: null, webhooks, settings });
   const url = await server.listen('127.0.0.1', 0);
   cleanups.push(async () => {
     await server.close(0);
+    await webhooks.delivery.stop();
     await services.runs.drain();
     await log.close();
     await store[Symbol.asyncDispose]();

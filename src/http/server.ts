@@ -14,19 +14,22 @@ import { responseRoutes } from './routes/responses.ts';
 import { ruleRoutes } from './routes/rules.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { steeringRoutes } from './routes/steering.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
+import type { Webhooks } from '../webhooks/manage-webhooks.ts';
 import { createSendStream } from './send-stream.ts';
 
 export interface HttpServerOptions {
   readonly services: Services;
   /** The key that the operator set for this process; it lives no longer than the setting, so it is not in the store. */
   readonly operatorKey: KeyRecord | null;
+  readonly webhooks: Webhooks;
   readonly settings: RouteServerOptions['settings'] & {
     readonly implementation: Discovery['implementation'];
   };
 }
 
 /** The whole HTTP face of Reins: every route of the protocol that this server has. */
-export function createHttpServer({ services, operatorKey, settings }: HttpServerOptions): HttpServer {
+export function createHttpServer({ services, operatorKey, webhooks, settings }: HttpServerOptions): HttpServer {
   const { store, clock, random, logger } = services;
   const sendStream = createSendStream({ clock, logger });
   const routes = [
@@ -42,6 +45,7 @@ export function createHttpServer({ services, operatorKey, settings }: HttpServer
     ...ruleRoutes(services),
     ...steeringRoutes(services),
     ...queueRoutes(services),
+    ...webhookRoutes(webhooks),
   ];
   const keys = {
     keyByHash: async (hash: string) => (hash === operatorKey?.hash ? operatorKey : store.keyByHash(hash)),

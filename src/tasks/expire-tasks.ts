@@ -1,5 +1,7 @@
 import type { Services } from './services.ts';
 
+const deliveriesForMs = 30 * 86_400_000;
+
 /**
  * Retention, in one pass: sessions unused for too long become tombstones (UD-61); events and idempotency keys of tasks that
  * ended long ago are removed, what they were folded into stays (UD-62). Never touches a running task (UD-14). A signal stops it
@@ -16,6 +18,7 @@ export async function expireTasks({ store, clock, settings, logger }: Services, 
     sessionRetentionSeconds === null
       ? []
       : await store.expireSessions({ updatedBeforeMs: nowMs - sessionRetentionSeconds * 1000, nowMs });
+  await store.pruneDeliveries(nowMs - deliveriesForMs);
   if (pruned.runs + pruned.keys + expired.length > 0)
     logger.info('Retention has removed what was due.', { ...pruned, sessions: expired.length });
 }
