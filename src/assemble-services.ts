@@ -13,7 +13,7 @@ import type { Services } from './tasks/services.ts';
 const superviseEveryMs = 1_000;
 const expireEveryMs = 60_000;
 
-type Given = Pick<Services, 'store' | 'clock' | 'logger' | 'harnesses' | 'workspaces' | 'settings'>;
+type Given = Pick<Services, 'store' | 'clock' | 'logger' | 'harnesses' | 'workspaces' | 'files' | 'settings'>;
 
 export function assembleServices({
   policy = {},

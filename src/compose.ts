@@ -6,6 +6,7 @@ import { createNativeAdapter } from './harnesses/native/native-adapter.ts';
 import { createOwnerKey } from './auth/keys.ts';
 import { createRegistry, type HarnessRegistry } from './harnesses/registry.ts';
 import type { Catalogue, ProviderListing } from './engine/models/catalogue.ts';
+import { createSessionFiles, type SessionFiles } from './files/session-files.ts';
 import { createWorkspaces, fixedWorkspace, type Workspaces } from './files/workspaces.ts';
 import { defaultPolicies } from './engine/policies.ts';
 import { ensureHarness } from './tasks/ensure-harness.ts';
@@ -18,6 +19,7 @@ import { resolve } from 'node:path';
 import { openCatalogue } from './open-catalogue.ts';
 import { openShell } from './open-shell.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
+import { openPdfPreview } from './files/pdf-preview.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { packageVersion } from './version.ts';
 import { createObservers } from './runtimes/observers.ts';
@@ -33,7 +35,7 @@ import { ConfigurationError, RuntimeStateError, StorageError } from './core/erro
 import type { Clock } from './core/clock.ts';
 import type { RunPermissions } from './core/run-event.ts';
 import type { ContentStore } from './engine/content-store.ts';
-import { secretsOf, type Config } from './config.ts';
+import { hostEnvironment, secretsOf, type Config } from './config.ts';
 import type { HarnessAdapter, HarnessStatus } from './harnesses/harness.ts';
 import type { OwnershipPolicy } from './tasks/ownership.ts';
 import type { Repeated } from './tasks/repeat.ts';
@@ -79,7 +81,14 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const tools = stack.use(nativeTools(config, { clock, random: systemRandom, logger, cwd: dataDir }));
   let address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const linkBase = () => publicUrl ?? address;
+  const files = createSessionFiles({
+    dataDir,
+    workspaces,
+    maxBytes: config.limits.maxArtifactBytes,
+    maxFiles: config.limits.maxArtifacts,
+  });
   const services = createServices({
+    files,
     config,
     store,
     workspaces,
@@ -105,6 +114,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     services,
     operatorKey,
     webhooks,
+    preview: openPdfPreview({ clock, environment: hostEnvironment() }),
     settings: {
       maxBodyBytes: config.limits.maxBodyBytes,
       implementation: { name: 'reins', version: packageVersion() },
@@ -285,6 +295,7 @@ function createServices(o: {
   readonly adapters?: readonly HarnessAdapter[];
   readonly ownership?: Partial<OwnershipPolicy>;
   readonly linkBase?: () => string;
+  readonly files?: SessionFiles;
 }): Services {
   const { config, store, workspaces, logger, clock, ownership: policy = {} } = o;
   const { limits, retention, agent } = config;
@@ -295,6 +306,7 @@ function createServices(o: {
     clock,
     logger,
     workspaces,
+    files: o.files ?? null,
     policy,
     harnesses: createHarnesses(config, { ...o, health, content: store }),
     settings: {

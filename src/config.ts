@@ -114,6 +114,9 @@ const groups = {
   limits: z.strictObject({
     /** Largest JSON body (UD-63). */
     maxBodyBytes: count.default(32 * 1024 * 1024),
+    /** What all artifacts of a session may take, and how many there may be (U-423). */
+    maxArtifactBytes: count.default(1024 * 1024 * 1024),
+    maxArtifacts: count.default(10_000),
     /** For a task that names none (UD-09). */
     timeoutSeconds: count.default(3600),
     /** The most that a task may ask for. */

@@ -79,6 +79,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     clock,
     logger,
     workspaces: fixedWorkspace('.'),
+    files: null,
     harnesses: createRegistry(adapters),
     policy: policyOf(options),
     settings: {

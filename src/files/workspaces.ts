@@ -6,16 +6,20 @@
 // S3. An id that is not a plain name never becomes a path (B121).
 
 import { mkdirSync, realpathSync, statSync } from 'node:fs';
-import { lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ConfigurationError, NotFoundError, StorageError } from '../core/errors.ts';
-import type { SessionId } from '../core/ids.ts';
+import { sessionIds, type SessionId } from '../core/ids.ts';
 import { copyFolder } from './copy-folder.ts';
 import { isInside } from './is-inside.ts';
 
 export interface Workspaces {
   /** Absolute path of the session's working directory, made on first use. */
   ensure(sessionId: SessionId): Promise<string>;
+  /** Makes that of a new session by filling an empty folder. @throws StorageError  It could not be made, or is there already. */
+  fill(sessionId: SessionId, fill: (path: string) => Promise<void>): Promise<void>;
+  /** Sessions that have one. */
+  list(): Promise<readonly SessionId[]>;
   /** Removes it with all it holds; nothing happens when there is none. */
   remove(sessionId: SessionId): Promise<void>;
 }
@@ -38,12 +42,14 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const isSkipped = (path: string) => path === dataDir || skippedNames.has(basename(path));
   const making = new Map<SessionId, Promise<string>>();
 
-  async function make(sessionId: SessionId): Promise<string> {
+  const plain = (path: string) => (template === null ? mkdir(path) : copyFolder(template, path, isSkipped));
+
+  async function make(sessionId: SessionId, fill: (path: string) => Promise<unknown>): Promise<string> {
     const [path, temporary] = [join(folder, sessionId), join(folder, `.new-${sessionId}`)];
     if (await isFolder(path)) return path;
     try {
       await rm(temporary, { recursive: true, force: true });
-      await (template === null ? mkdir(temporary) : copyFolder(template, temporary, isSkipped));
+      await fill(temporary);
       await rename(temporary, path);
     } catch (cause) {
       throw new StorageError('The working directory of this session could not be made.', { cause });
@@ -54,9 +60,20 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   return {
     async ensure(sessionId) {
       requirePlainName(sessionId);
-      const made = making.get(sessionId) ?? make(sessionId).finally(() => making.delete(sessionId));
+      const made = making.get(sessionId) ?? make(sessionId, plain).finally(() => making.delete(sessionId));
       making.set(sessionId, made);
       return made;
+    },
+    async fill(sessionId, fill) {
+      requirePlainName(sessionId);
+      if (await isFolder(join(folder, sessionId))) throw new StorageError('This session has a working directory.');
+      await make(sessionId, async (path) => {
+        await mkdir(path);
+        await fill(path);
+      });
+    },
+    async list() {
+      return (await readdir(folder)).flatMap((name) => sessionIds.parse(name) ?? []);
     },
     async remove(sessionId) {
       requirePlainName(sessionId);
@@ -70,7 +87,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
 /** The caller's own folder for every session, as `reins run` works (UD-88). Removes nothing. */
 export function fixedWorkspace(path: string): Workspaces {
   const folder = openFolder(path, 'working directory');
-  return { ensure: async () => folder, remove: async () => {} };
+  return { ensure: async () => folder, fill: async () => {}, list: async () => [], remove: async () => {} };
 }
 
 function openFolder(path: string, role: string): string {

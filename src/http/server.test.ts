@@ -119,6 +119,7 @@ async function serve(): Promise<Bench> {
     workspaces: createWorkspaces({ dataDir }),
     runs: createBackgroundRuns({ clock: systemClock, logger: logger }),
     frames: createFrameFeeds(log),
+    files: null,
     clock,
     random,
     logger,

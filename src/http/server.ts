@@ -1,5 +1,6 @@
 import type { KeyRecord } from '../auth/keys.ts';
 import type { Discovery } from '../protocol/uhp/discovery.ts';
+import type { PdfPreview } from '../files/pdf-preview.ts';
 import type { Services } from '../tasks/services.ts';
 import { createRouteServer, type HttpServer, type RouteServerOptions } from './route-server.ts';
 import { approvalRoutes } from './routes/approvals.ts';
@@ -12,6 +13,7 @@ import { modelRoutes } from './routes/models.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { ruleRoutes } from './routes/rules.ts';
+import { sessionFileRoutes } from './routes/session-files.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { steeringRoutes } from './routes/steering.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
@@ -23,13 +25,21 @@ export interface HttpServerOptions {
   /** The key that the operator set for this process; it lives no longer than the setting, so it is not in the store. */
   readonly operatorKey: KeyRecord | null;
   readonly webhooks: Webhooks;
+  /** Absent: documents are not shown as PDF. */
+  readonly preview?: PdfPreview | null;
   readonly settings: RouteServerOptions['settings'] & {
     readonly implementation: Discovery['implementation'];
   };
 }
 
 /** The whole HTTP face of Reins: every route of the protocol that this server has. */
-export function createHttpServer({ services, operatorKey, webhooks, settings }: HttpServerOptions): HttpServer {
+export function createHttpServer({
+  services,
+  operatorKey,
+  webhooks,
+  preview = null,
+  settings,
+}: HttpServerOptions): HttpServer {
   const { store, clock, random, logger } = services;
   const sendStream = createSendStream({ clock, logger });
   const routes = [
@@ -46,6 +56,7 @@ export function createHttpServer({ services, operatorKey, webhooks, settings }: 
     ...steeringRoutes(services),
     ...queueRoutes(services),
     ...webhookRoutes(webhooks),
+    ...sessionFileRoutes(services, preview),
   ];
   const keys = {
     keyByHash: async (hash: string) => (hash === operatorKey?.hash ? operatorKey : store.keyByHash(hash)),

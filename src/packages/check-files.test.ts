@@ -21,19 +21,24 @@ describe('U-121, UP-15: paths', () => {
     expect(pathFault(path)).toBeNull();
   });
 
-  test.each([
-    ['', '/etc/passwd', '../up', 'a/../../up', './a', 'a/./b', 'a//b', 'a/', 'C:/x', 'c:x', 'a\\b', 'a\0', 'a\nb'],
-    [`${'a'.repeat(256)}`, 'ä'.repeat(128), 'a/'.repeat(40) + 'a'],
-  ].flat())('%j is none', (path) => {
+  test.each(
+    [
+      ['', '/etc/passwd', '../up', 'a/../../up', './a', 'a/./b', 'a//b', 'a/', 'C:/x', 'c:x', 'a\\b', 'a\0', 'a\nb'],
+      ['a'.repeat(256), 'ä'.repeat(128), 'a/'.repeat(40) + 'a'],
+    ].flat(),
+  )('%j is none', (path) => {
     expect(pathFault(path)).toMatch(/\.$/);
   });
 
   test('whatever is accepted stays below the folder that it is put in', () => {
     const segment = fc.oneof(fc.constantFrom('..', '.', '', 'a', '\\', '/', '..\\', 'C:'), fc.string());
     fc.assert(
-      fc.property(fc.array(segment, { maxLength: 5 }).map((all) => all.join('/')), (path) => {
-        if (pathFault(path) === null) expect(posix.join('/root', path)).toBe(`/root/${path}`);
-      }),
+      fc.property(
+        fc.array(segment, { maxLength: 5 }).map((all) => all.join('/')),
+        (path) => {
+          if (pathFault(path) === null) expect(posix.join('/root', path)).toBe(`/root/${path}`);
+        },
+      ),
     );
   });
 

@@ -31,10 +31,7 @@ export interface CheckFilesOptions {
 }
 
 /** The files as they will be read back, in the order sent. @throws RequestError  As `refusal` makes it, or too large. */
-export function checkFiles(
-  sent: readonly SentFile[],
-  { maxBytes, refusal }: CheckFilesOptions,
-): readonly BundleFile[] {
+export function checkFiles(sent: readonly SentFile[], { maxBytes, refusal }: CheckFilesOptions): readonly BundleFile[] {
   const taken = new Map<string, 'file' | 'folder'>();
   let bytes = 0;
   const files = sent.map((file, index) => {
@@ -66,7 +63,8 @@ export function pathFault(path: string): string | null {
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..'))
     return 'A path has no empty part, and no . or .. in it.';
   if (segments.length > maxDepth) return `A path has at most ${maxDepth} parts.`;
-  if (path.length > 1024 || segments.some((segment) => Buffer.byteLength(segment) > 255)) return 'The path is too long.';
+  if (path.length > 1024 || segments.some((segment) => Buffer.byteLength(segment) > 255))
+    return 'The path is too long.';
   return null;
 }
 

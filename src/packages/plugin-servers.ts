@@ -77,18 +77,11 @@ function readEntry(name: string, value: JsonValue): PluginServer | string {
 }
 
 function sentenceOf(issue: z.core.$ZodIssue | undefined): string {
-  switch (issue?.code) {
-    case 'custom':
-      return issue.message;
-    case 'invalid_union':
-      return 'Its type is not stdio, streamable-http or sse.';
-    case 'unrecognized_keys':
-      return 'It has a field that a server of its type does not have.';
-    default: {
-      const [field] = issue?.path ?? [];
-      return field === undefined ? 'It must be an object.' : `Its ${String(field)} is missing or of a wrong type.`;
-    }
-  }
+  if (issue?.code === 'custom') return issue.message;
+  if (issue?.code === 'invalid_union') return 'Its type is not stdio, streamable-http or sse.';
+  if (issue?.code === 'unrecognized_keys') return 'It has a field that a server of its type does not have.';
+  const [field] = issue?.path ?? [];
+  return field === undefined ? 'It must be an object.' : `Its ${String(field)} is missing or of a wrong type.`;
 }
 
 function saying<T>(faultOf: (value: T) => string | null): (payload: z.core.ParsePayload<T>) => void {

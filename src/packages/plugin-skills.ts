@@ -19,11 +19,11 @@ const frontMatter = z.object({
     .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'The name is not made of a-z, 0-9 and single hyphens.'),
   description: z
     .string('The front matter needs a description.')
-    .refine((text) => text.trim() !== '' && [...text].length <= 1024, 'The description is not 1 to 1024 characters.'),
+    .refine((text) => text.trim() !== '' && characters(text) <= 1024, 'The description is not 1 to 1024 characters.'),
   license: z.string('The license must be text.').nullish(),
   compatibility: z
     .string('The compatibility must be text.')
-    .refine((text) => [...text].length <= 500, 'The compatibility has more than 500 characters.')
+    .refine((text) => characters(text) <= 500, 'The compatibility has more than 500 characters.')
     .nullish(),
   metadata: z.record(z.string(), z.unknown(), 'The metadata must be a map.').nullish(),
   'allowed-tools': z.union([z.string(), z.array(z.string())], 'The allowed tools must be text.').nullish(),
@@ -55,6 +55,11 @@ function readSkill(text: string | null): PluginSkill | { readonly fault: string 
   if (data !== undefined) return { name: data.name, description: data.description };
   const issue = error.issues[0];
   return { fault: issue === undefined || issue.path.length === 0 ? 'The front matter is no YAML map.' : issue.message };
+}
+
+/** An emoji is one, not two. */
+function characters(text: string): number {
+  return Array.from(text).length;
 }
 
 function parseYaml(text: string): unknown {

@@ -1,7 +1,16 @@
 // Sessions as their principal manages them: lists, deletion, shares.
 
 import type { HarnessId, RunId, SessionId, ShareId } from '../core/ids.ts';
+import type { Message } from '../core/transcript.ts';
 import type { SessionRecord } from './store.ts';
+import type { Todo } from '../core/run-event.ts';
+
+/** The conversation that a session begins with, as its model reads it, and the task list that was left. */
+export interface SessionHistory {
+  readonly messages: readonly Message[];
+  /** Null: there never was one (E-642). */
+  readonly todos: readonly Todo[] | null;
+}
 
 export interface SessionFilter {
   readonly principal: string;

@@ -19,7 +19,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { FileStore } from './file-store.ts';
 import type { FinalStatus, ModelRef } from '../core/outcome.ts';
 import type { PrincipalStore } from './principal-store.ts';
-import type { SessionStore } from './session-store.ts';
+import type { SessionHistory, SessionStore } from './session-store.ts';
 import type { WebhookStore } from './webhook-store.ts';
 export type { KeyRecord } from './principal-store.ts';
 import type { ApprovalDecided, ContentRef, PendingTool, RunEvent, RunPermissions } from '../core/run-event.ts';
@@ -239,7 +239,7 @@ export interface Admission {
   readonly newSession?: {
     readonly title: string;
     /** The conversation it begins with, of its own: the session that it was taken from may go (UD-28). */
-    readonly fork?: { readonly from: RunId; readonly history: JsonObject; readonly contents: readonly string[] };
+    readonly fork?: { readonly from: RunId; readonly history: SessionHistory; readonly contents: readonly string[] };
   };
   /** Refused as `limited` where the principal has as many tasks at work, or begun within a minute (UR-53). */
   readonly caps?: { readonly runningTasks: number | null; readonly tasksPerMinute: number | null };
@@ -406,7 +406,7 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
   /** Null: there is none, or it is deleted. */
   session(sessionId: SessionId): Promise<SessionRecord | null>;
   /** The conversation that a forked session began with; null: it was not forked. */
-  forkHistory(sessionId: SessionId): Promise<JsonObject | null>;
+  forkHistory(sessionId: SessionId): Promise<SessionHistory | null>;
   expireSessions(before: { readonly updatedBeforeMs: number; readonly nowMs: number }): Promise<readonly SessionId[]>;
 
   harness(harnessId: HarnessId): Promise<HarnessRecord | null>;

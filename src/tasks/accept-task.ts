@@ -4,8 +4,9 @@
 import { chooseModel, type TaskModel } from './choose-model.ts';
 import { executeRun } from './execute-run.ts';
 import { findContinuable } from './find-in-scope.ts';
-import { findPlace, notTip, type Place } from './find-place.ts';
+import { findPlace, forkUnavailable, notTip, type Place } from './find-place.ts';
 import { head, toWellFormed } from '../core/text.ts';
+import { readHistory } from './read-history.ts';
 import { limitsOf, refuseTimeout } from './task-limits.ts';
 import { NotFoundError, RateLimitedError, RequestError, SessionBusyError, TaskEndedError } from '../core/errors.ts';
 import { runConfigOf } from './run-config.ts';
@@ -55,10 +56,14 @@ export async function acceptTask(services: Services, request: TaskRequest): Prom
   const place = await findPlace(services, request);
   const model = await chooseModel(services, request.body, place.harness);
   const admission = await makeAdmission(services, request, { ...place, model });
+  if (place.fork !== null && !(await services.files?.restore(place.fork, admission.sessionId))) throw forkUnavailable();
   await services.ownership.present();
   const admitted = await services.log.admit(admission);
   if (admitted.outcome === 'replayed') return replayOf(services, request.principal, admitted);
-  if (admitted.outcome !== 'admitted') throw refusal(admission, admitted);
+  if (admitted.outcome !== 'admitted') {
+    if (admission.newSession !== undefined) await services.workspaces.remove(admission.sessionId);
+    throw refusal(admission, admitted);
+  }
   const { run } = admitted;
   services.runs.start(run.runId, (signals) => executeRun(services, { run, continues: false, ...signals }));
   return { runId: run.runId, sessionId: run.sessionId, replayed: false, sameBody: true };
@@ -83,7 +88,7 @@ async function replayOf(
 async function makeAdmission(
   services: Services,
   { principal, body, idempotency, ids, queued, child, cause = 'submit' }: TaskRequest,
-  { harness, session, previousRunId, model }: Place & { readonly model: TaskModel },
+  { harness, session, previousRunId, fork, model }: Place & { readonly model: TaskModel },
 ): Promise<Admission> {
   const { clock, random, owner } = services;
   const atMs = clock.now();
@@ -101,6 +106,7 @@ async function makeAdmission(
     view: 1,
     inputItems: body.inputItems,
     linkBase: services.settings.linkBase(),
+    ...(fork === null ? {} : { forkedFrom: fork.runId }),
     ...(model.fallback === undefined ? {} : { modelFallback: model.fallback }),
   } as const;
   const agent = services.harnesses.adapter(harness.base)?.agent;
@@ -122,7 +128,7 @@ async function makeAdmission(
     sessionId,
     harnessId: harness.harnessId,
     principal,
-    ...(session === null ? { newSession: { title: titleOf(body.messages) } } : {}),
+    ...(session === null ? { newSession: { title: titleOf(body.messages), ...(await forkOf(services, fork)) } } : {}),
     previousRunId,
     store: body.store,
     owner,
@@ -132,6 +138,18 @@ async function makeAdmission(
     events: [{ v: 1, runId, sessionId, at: atMs, leg: 1, step: 0, attempt: 0, type: 'run-started', data }],
     atMs,
   };
+}
+
+/** What a forked session begins with, of its own. */
+async function forkOf(
+  services: Services,
+  fork: Place['fork'],
+): Promise<Pick<NonNullable<Admission['newSession']>, 'fork'>> {
+  if (fork === null) return {};
+  const { runId, sessionId, turn } = fork;
+  const history = await readHistory(services, { sessionId, turn: turn + 1 });
+  const contents = JSON.stringify(history).match(/sha256:[0-9a-f]{64}/g) ?? [];
+  return { fork: { from: runId, history, contents: [...new Set(contents)] } };
 }
 
 /** First line of the first user text, at most 80 characters (UD-50). */

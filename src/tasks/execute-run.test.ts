@@ -10,6 +10,7 @@ import { createFrameFeeds } from './frame-feeds.ts';
 import { createOwnership } from './ownership.ts';
 import { createRegistry } from '../harnesses/registry.ts';
 import { createRunLog } from '../stores/run-log.ts';
+import { fixedWorkspace } from '../files/workspaces.ts';
 import { harnessIds, type RunId } from '../core/ids.ts';
 import { openSqlite } from '../stores/sqlite/open-sqlite.ts';
 import { recoverRuns } from './recover-runs.ts';
@@ -78,9 +79,10 @@ async function rig(
     random: systemRandom,
     logger: silentLogger,
     harnesses: createRegistry([badHarness(prompt, parts.openSession)]),
-    workspaces: { ensure: async () => '/', remove: async () => {} },
+    workspaces: fixedWorkspace('/'),
     runs: createBackgroundRuns({ clock, logger: silentLogger }),
     frames: createFrameFeeds(log),
+    files: null,
     settings: {
       timeoutSeconds: 60,
       maxTimeoutSeconds: 600,

@@ -84,9 +84,11 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
   const adapter = services.harnesses.adapter(state.config?.base ?? '');
   if (adapter === undefined) throw new ConfigurationError('The harness of this task is not installed any more.');
   const { messages: history, todos } = await readHistory(services, run);
+  const workspace = await services.workspaces.ensure(run.sessionId);
+  await services.files?.begin(run);
   const session = await adapter.openSession({
     sessionId: run.sessionId,
-    workspace: await services.workspaces.ensure(run.sessionId),
+    workspace,
     history,
     todos,
     clock: services.clock,

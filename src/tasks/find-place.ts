@@ -8,7 +8,7 @@ import {
   SessionExpiredError,
 } from '../core/errors.ts';
 import { findContinuable, findHarness, findLiveSession } from './find-in-scope.ts';
-import type { HarnessRecord, SessionRecord } from '../stores/store.ts';
+import type { HarnessRecord, RunRecord, SessionRecord } from '../stores/store.ts';
 import type { RunId } from '../core/ids.ts';
 import type { Services } from './services.ts';
 import type { TaskRequest } from './accept-task.ts';
@@ -18,6 +18,8 @@ export interface Place {
   /** Null: the task begins a session. */
   readonly session: SessionRecord | null;
   readonly previousRunId: RunId | null;
+  /** The response whose conversation and files the new session begins with (UD-28). */
+  readonly fork: RunRecord | null;
 }
 
 /** What is unknown and what is another's are not told apart. @throws RequestError */
@@ -29,22 +31,38 @@ export async function findPlace(services: Services, { principal, body, queued }:
   if (body.previousResponseId === null) {
     const harness = named ?? (await defaultHarness(services, principal));
     if (harness === null) throw new NotFoundError('harness', param);
-    return { harness, session: null, previousRunId: null };
+    return { harness, session: null, previousRunId: null, fork: null };
   }
-  const { session, previousRunId } = await findPrevious(services, principal, body.previousResponseId);
+  const { session, previous } = await findPrevious(services, principal, body.previousResponseId);
+  const previousRunId = previous.runId;
   if (named !== null && named.harnessId !== session.harnessId) throw new HarnessMismatchError();
   const harness = named ?? (await findHarness(services, principal, { name: session.harnessId, param }));
+  if (body.fork) return forkPlace(services, { harness, session, previous });
   if (session.runningRunId !== null) throw new SessionBusyError(session.sessionId, session.runningRunId);
   // Judged again inside the transaction; here so that the order of checks holds.
   const tip = await services.store.tip(session.sessionId);
   if (tip !== previousRunId) throw notTip(tip);
-  return { harness, session, previousRunId };
+  return { harness, session, previousRunId, fork: null };
+}
+
+/** A fork of a response that has ended disturbs nobody, whatever its session is at. */
+async function forkPlace(
+  { files }: Services,
+  {
+    harness,
+    session,
+    previous,
+  }: { readonly harness: HarnessRecord; readonly session: SessionRecord; readonly previous: RunRecord },
+): Promise<Place> {
+  if (previous.status === 'running') throw new SessionBusyError(session.sessionId, previous.runId);
+  if (files === null || !(await files.has(previous))) throw forkUnavailable();
+  return { harness, session: null, previousRunId: previous.runId, fork: previous };
 }
 
 async function findQueuePlace(services: Services, principal: string, name: SessionRecord['sessionId']): Promise<Place> {
   const session = await findLiveSession(services, principal, name);
   const harness = await findHarness(services, principal, { name: session.harnessId });
-  return { harness, session, previousRunId: await services.store.tip(session.sessionId) };
+  return { harness, session, previousRunId: await services.store.tip(session.sessionId), fork: null };
 }
 
 /** The oldest harness of the base that the operator prefers (UD-34). */
@@ -58,13 +76,23 @@ async function findPrevious(
   services: Services,
   principal: string,
   name: string,
-): Promise<{ session: SessionRecord; previousRunId: RunId }> {
+): Promise<{ readonly session: SessionRecord; readonly previous: RunRecord }> {
   const param = 'previous_response_id';
-  const { runId, sessionId } = await findContinuable(services, principal, { name, param });
-  const session = await services.store.session(sessionId);
+  const previous = await findContinuable(services, principal, { name, param });
+  const session = await services.store.session(previous.sessionId);
   if (session === null) throw new NotFoundError('response', param);
   if (session.expiredAtMs !== null) throw new SessionExpiredError(param);
-  return { session, previousRunId: runId };
+  return { session, previous };
+}
+
+export function forkUnavailable(): RequestError {
+  return new RequestError({
+    status: 409,
+    errorType: 'invalid_request_error',
+    code: 'reins_fork_unavailable',
+    message: 'The files as they were after that response are not kept any more; fork a newer one.',
+    param: 'previous_response_id',
+  });
 }
 
 export function notTip(tip: RunId | null): RequestError {

@@ -51,7 +51,12 @@ export async function viewOf(services: Services, record: HarnessRecord): Promise
   const status = await probe(services, record.base);
   const plugins = await installedPlugins(services, { ...record, ...record.setup });
   const permissions = record.permissions ?? services.settings.permissions;
-  return { record: { ...record, permissions }, plugins, label, ...(status === null ? {} : { capabilities: status.capabilities }) };
+  return {
+    record: { ...record, permissions },
+    plugins,
+    label,
+    ...(status === null ? {} : { capabilities: status.capabilities }),
+  };
 }
 
 async function probe({ harnesses }: Services, base: string): Promise<HarnessStatus | null> {

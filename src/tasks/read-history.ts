@@ -1,25 +1,20 @@
-import { emptyTranscript, extendTranscript, viewOf, withoutPlace, type Message } from '../core/transcript.ts';
+import { emptyTranscript, extendTranscript, viewOf, withoutPlace } from '../core/transcript.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
-import type { Todo } from '../core/run-event.ts';
+import type { SessionHistory } from '../stores/session-store.ts';
 
-export interface SessionHistory {
-  /** As the next run's model reads it: what an earlier run left out of its own view stays out (E-442). */
-  readonly messages: readonly Message[];
-  /** The task list as it was left; null = there never was one (E-642). */
-  readonly todos: readonly Todo[] | null;
-}
+const noHistory: SessionHistory = { messages: [], todos: null };
 
 /**
- * The session before this run: the transcripts of its earlier runs, in order. A deleted response stays part of it (UD-08).
+ * The session before this run: what it was forked with, then the transcripts of its earlier runs, in order, as the next run's
+ * model reads them: what an earlier run left out of its own view stays out (E-442). A deleted response stays part of it (UD-08).
  * Transcripts are made of committed events alone, so no delta is read.
  */
 export async function readHistory(
   { store, log }: Pick<Services, 'store' | 'log'>,
   { sessionId, turn: before }: Pick<RunRecord, 'sessionId' | 'turn'>,
 ): Promise<SessionHistory> {
-  let messages: readonly Message[] = [];
-  let todos: readonly Todo[] | null = null;
+  let { messages, todos } = (await store.forkHistory(sessionId)) ?? noHistory;
   for (const { runId, turn } of await store.runIdsOfSession(sessionId)) {
     if (turn >= before) break;
     let transcript = emptyTranscript;

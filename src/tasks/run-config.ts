@@ -48,7 +48,9 @@ async function extensionsOf(
 
 /** A token is sent as its header, in place of one that was written out. */
 function serverOf({ name, url, transport, headers, auth }: HarnessSetup['mcpServers'][number]): HarnessMcpServer {
-  const written = Object.entries(headers).filter(([header]) => auth === null || header.toLowerCase() !== 'authorization');
+  const written = Object.entries(headers).filter(
+    ([header]) => auth === null || header.toLowerCase() !== 'authorization',
+  );
   const all = auth === null ? written : [...written, ['Authorization', auth] as const];
   return {
     name,

@@ -13,6 +13,8 @@ import { closeRun, type Ending } from '../core/closing.ts';
 import { foldLog, type FoldedLog } from './fold-log.ts';
 import { isJsonObject, toJsonValue } from '../core/json.ts';
 import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
+import { chargeOf } from './principal-limits.ts';
+import { withFileChanges } from './check-files.ts';
 import type { FinalStatus, RunStatus } from '../core/outcome.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
@@ -83,13 +85,15 @@ export function createRunRecorder(
   }
 
   /** Everything before the ending is stored and folded; the ending is folded, stored, and then shown. */
-  async function writeEnding(facts: readonly EventDraft[], status: FinalStatus): Promise<Recorded> {
+  async function writeEnding(ending: readonly EventDraft[], status: FinalStatus): Promise<Recorded> {
+    const facts = await withFileChanges(services, run, ending);
     waiting = [];
     frames.encode = live.wanted;
     const shown = frames.push(facts);
     // Of a log whose very beginning is damaged nothing can be shown.
     const response = frames.sequence === 0 ? null : toJsonValue(frames.response());
-    const end = { status, response: isJsonObject(response) ? response : null, atMs: services.clock.now() };
+    const atMs = services.clock.now();
+    const end = { status, response: isJsonObject(response) ? response : null, atMs, ...chargeOf(facts) };
     const result = await writer.end(facts, end);
     if (result.outcome === 'ended') {
       live.push(shown);

@@ -7,6 +7,7 @@ import type { Random } from '../core/random.ts';
 import type { Ownership } from './ownership.ts';
 import type { RunPermissions } from '../core/run-event.ts';
 import type { RunLog } from '../stores/run-log.ts';
+import type { SessionFiles } from '../files/session-files.ts';
 import type { Store } from '../stores/store.ts';
 import type { Workspaces } from '../files/workspaces.ts';
 
@@ -37,6 +38,8 @@ export interface Services {
   readonly log: RunLog;
   readonly harnesses: HarnessRegistry;
   readonly workspaces: Workspaces;
+  /** What tasks make is kept; null: it stays in the caller's own folder and nowhere else. */
+  readonly files: SessionFiles | null;
   readonly runs: BackgroundRuns;
   readonly frames: FrameFeeds;
   readonly clock: Clock;

@@ -17,6 +17,8 @@ export interface TaskBody {
   readonly timeoutSeconds: number | null;
   readonly metadata: JsonObject;
   readonly reinsEvents: boolean;
+  /** Begins a new session with what `previousResponseId` left (UD-28). */
+  readonly fork: boolean;
   readonly ignoredFields: readonly string[];
   /** Over those of an agent that was put together in code. */
   readonly limits?: Partial<Limits>;
@@ -36,6 +38,7 @@ export const plainTask: Omit<TaskBody, 'messages'> = {
   timeoutSeconds: null,
   metadata: {},
   reinsEvents: false,
+  fork: false,
   ignoredFields: [],
 };
 
@@ -88,6 +91,7 @@ const storedBody = z.object({
   timeoutSeconds: number,
   metadata: z.record(z.string(), z.json()).default({}),
   reinsEvents: z.boolean().default(false),
+  fork: z.boolean().default(false),
   ignoredFields: z.array(z.string()).default([]),
   limits: limits.exactOptional(),
 });

@@ -1,4 +1,4 @@
-import type { ItemStatus, OutputItem } from '../protocol/uhp/response.ts';
+import type { Annotation, ItemStatus, OutputItem } from '../protocol/uhp/response.ts';
 import type { GrowingText } from './growing-text.ts';
 import type { ToolOutcome } from '../core/run-event.ts';
 
@@ -13,6 +13,8 @@ export interface TextItem extends ItemBase {
   readonly type: 'message' | 'reasoning';
   readonly block: number;
   readonly text: GrowingText;
+  /** Of a message: files that it is the last word on (UD-54). */
+  annotations: readonly Annotation[];
 }
 
 export interface CallItem extends ItemBase {
@@ -44,7 +46,7 @@ export function snapshotOf(item: Item): OutputItem {
   const { id, status } = item;
   switch (item.type) {
     case 'message': {
-      const content = [{ type: 'output_text' as const, text: item.text.whole, annotations: [] }];
+      const content = [{ type: 'output_text' as const, text: item.text.whole, annotations: item.annotations }];
       return { id, type: 'message', role: 'assistant', status, content };
     }
     case 'reasoning':

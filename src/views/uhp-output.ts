@@ -10,7 +10,7 @@
 import { cutMiddle } from '../core/text.ts';
 import type { EventData, ReplyPart, ToolCall, TurnComplete } from '../core/run-event.ts';
 import type { RunId } from '../core/ids.ts';
-import type { ItemStatus, OutputItem } from '../protocol/uhp/response.ts';
+import type { Annotation, ItemStatus, OutputItem } from '../protocol/uhp/response.ts';
 import { GrowingText } from './growing-text.ts';
 import { snapshotOf, type CallItem, type Item, type TextItem } from './uhp-items.ts';
 import type { UhpWriter } from './uhp-writer.ts';
@@ -25,6 +25,9 @@ export interface AttemptPlace {
 
 /** Half of the longest tool output on the wire (UD-81); what is longer loses its middle. */
 const halfOutputUnits = 32 * 1024;
+
+/** Of a message that a reply without text is given: no block of a reply has this number. */
+const silentBlock = 1_000_000;
 
 const idPrefix = { message: 'msg', reasoning: 'rs', function_call: 'fc', function_call_output: 'fco' } as const;
 
@@ -160,7 +163,9 @@ export class UhpOutput {
     }
   }
 
-  end(): void {
+  /** @param annotate  What the last message is to cite, by its text (UD-54); null: nothing. */
+  end(annotate: ((text: string) => readonly Annotation[]) | null = null): void {
+    if (annotate !== null) this.#annotate(annotate);
     for (const item of this.#open()) {
       this.#close(item, this.#accepted && item.type === 'message' && !this.#cut ? 'completed' : 'incomplete');
     }
@@ -169,6 +174,13 @@ export class UhpOutput {
       this.#add(item);
       this.#close(item, 'incomplete');
     }
+  }
+
+  /** On the message that is open; where the last reply is accepted and says nothing, on one without text. */
+  #annotate(annotate: (text: string) => readonly Annotation[]): void {
+    const open = this.#open().findLast((item) => item.type === 'message');
+    const message = open ?? (this.#accepted && this.#calls.size === 0 ? this.#textItem('message', silentBlock) : null);
+    if (message?.type === 'message') message.annotations = annotate(message.text.whole);
   }
 
   /** True when the event belongs to the newest attempt, which it may begin (O2). */
@@ -205,7 +217,8 @@ export class UhpOutput {
   }
 
   #openText(type: TextType, block: number, at: { readonly id: string; readonly index: number }): TextItem {
-    const item: TextItem = { ...at, status: 'in_progress', type, block, text: new GrowingText() };
+    const text = new GrowingText();
+    const item: TextItem = { ...at, status: 'in_progress', type, block, text, annotations: [] };
     this.#texts.set(textKey(type, block), item);
     this.#newest = item;
     this.#add(item);

@@ -17,6 +17,7 @@ import type { ReinsEvent, UhpEvent } from '../protocol/uhp/events.ts';
 import type { UhpResponse } from '../protocol/uhp/response.ts';
 import { toolPreview, toolSummary } from './tool-summary.ts';
 import { UhpApprovals } from './uhp-approvals.ts';
+import { UhpArtifacts } from './uhp-artifacts.ts';
 import { UhpOutput } from './uhp-output.ts';
 import { reinsEventOf } from './uhp-reins.ts';
 import { uhpOutcomeOf, uhpUsageOf } from './uhp-status.ts';
@@ -56,6 +57,7 @@ class UhpFold implements UhpView {
   readonly #writer: UhpWriter;
   readonly #output: UhpOutput;
   readonly #approvals = new UhpApprovals();
+  readonly #artifacts = new UhpArtifacts();
   readonly #degraded = new Set<string>();
   readonly #response = () => this.response();
   #stage: Stage = 'new';
@@ -120,6 +122,8 @@ class UhpFold implements UhpView {
       ...task.metadata,
       session_id: this.#options.sessionId,
       harness_id: task.harnessId,
+      ...(task.modelFallback === undefined ? {} : fallbackFacts(task.modelFallback)),
+      ...(task.forkedFrom === undefined ? {} : { reins_forked_from: task.forkedFrom }),
       ...(task.ignoredFields.length === 0 ? {} : { ignored_fields: task.ignoredFields }),
       ...(result?.usageIncomplete === true ? { reins_usage_incomplete: true } : {}),
       ...(unknownOutcomes.length === 0 ? {} : { reins_unknown_outcomes: [...unknownOutcomes] }),
@@ -174,11 +178,13 @@ class UhpFold implements UhpView {
       case 'recovery-required':
       case 'approval-decided':
         return this.#foldDecision(event);
+      case 'file-changed':
+        if (this.#artifacts.changed(event.data)) this.#reins(reinsEventOf(event));
+        return;
       case 'waiting':
       case 'todos-updated':
       case 'user-message':
       case 'compacted':
-      case 'file-changed':
       case 'budget-reached':
       case 'gap':
         return this.#reins(reinsEventOf(event));
@@ -240,7 +246,8 @@ class UhpFold implements UhpView {
   /** A leg that parks ends nothing: the response stays in progress. */
   #end(result: RunResultData): void {
     if (uhpOutcomeOf(result).status === 'in_progress') return;
-    this.#output.end();
+    const { sessionId } = this.#options;
+    this.#output.end(this.#artifacts.annotations({ sessionId, linkBase: this.#task?.linkBase ?? '' }));
     this.#result = result;
     this.#stage = 'ended';
     this.#writer.ended(this.#response);
@@ -249,4 +256,8 @@ class UhpFold implements UhpView {
   #reins(event: ReinsEvent | null): void {
     if (event !== null && this.#options.reinsEvents) this.#writer.reins(event);
   }
+}
+
+function fallbackFacts({ requested, reason }: NonNullable<TaskFacts['modelFallback']>): JsonObject {
+  return { requested_model: requested, model_fallback: true, model_fallback_reason: reason };
 }

@@ -96,9 +96,15 @@ export class UhpWriter {
       const type = 'response.output_text.done';
       return { type, sequence_number, item_id, output_index, content_index, text };
     });
+    const { annotations } = item;
+    for (const [annotation_index, annotation] of annotations.entries())
+      this.#write((sequence_number) => {
+        const type = 'response.output_text.annotation.added';
+        return { type, sequence_number, item_id, output_index, content_index, annotation_index, annotation };
+      });
     this.#write((sequence_number) => {
       const type = 'response.content_part.done';
-      const part = { type: 'output_text', text, annotations: [] } as const;
+      const part = { type: 'output_text', text, annotations } as const;
       return { type, sequence_number, item_id, output_index, content_index, part };
     });
   }

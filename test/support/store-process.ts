@@ -1,6 +1,7 @@
 // Processes of one store, in this one: each with services, a clock and an upkeep of its own. One that stands still does so
 // in front of, or behind, a call of its store; one that is killed never goes on, and the others see that it is dead.
 
+import { fixedWorkspace } from '../../src/files/workspaces.ts';
 import { allowAll } from '../../src/core/run-event.ts';
 import { acceptTask } from '../../src/tasks/accept-task.ts';
 import { plainTask, type TaskBody } from '../../src/tasks/task-body.ts';
@@ -167,9 +168,10 @@ function createServices({
     ownership: createOwnership({ store, clock, owner, processes }),
     random: systemRandom,
     harnesses: createRegistry([{ ...native, base: o.base }]),
-    workspaces: { ensure: async () => '/', remove: async () => {} },
+    workspaces: fixedWorkspace('/'),
     runs: createBackgroundRuns({ clock, logger }),
     frames: createFrameFeeds(log),
+    files: null,
     settings: {
       timeoutSeconds: 86_400,
       maxTimeoutSeconds: 86_400,

@@ -11,6 +11,7 @@ export function discoveryRoutes(implementation: Discovery['implementation']): re
       harness_management: true,
       plugins: true,
       idempotency: true,
+      files_output: true,
       reins_events: true,
       reins_approvals: true,
       reins_steering: true,

@@ -14,7 +14,14 @@ describe('names', () => {
   });
 
   test('UD-32, Q-07: what only the server writes is dropped, in either case', () => {
-    const read = { id: 'chrn_1', object: 'harness', baseLabel: 'x', createdAt: 1, created_at: 2, reinsCapabilities: {} };
+    const read = {
+      id: 'chrn_1',
+      object: 'harness',
+      baseLabel: 'x',
+      createdAt: 1,
+      created_at: 2,
+      reinsCapabilities: {},
+    };
     expect(parseHarnessWrite({ ...read, name: 'n' })).toEqual(parseHarnessWrite({ name: 'n' }));
   });
 
@@ -54,7 +61,15 @@ test('UE-40: an environment that is named is not there; none is named by an empt
 });
 
 test('UT-23: whatever is sent, it is parsed, or refused as a request', () => {
-  const key = fc.constantFrom('name', 'base', 'mcp_servers', 'mcpServers', 'skills', 'plugins', 'reins_tool_permissions');
+  const key = fc.constantFrom(
+    'name',
+    'base',
+    'mcp_servers',
+    'mcpServers',
+    'skills',
+    'plugins',
+    'reins_tool_permissions',
+  );
   fc.assert(
     fc.property(fc.dictionary(fc.oneof(key, fc.string()), fc.jsonValue()), (body) => {
       try {

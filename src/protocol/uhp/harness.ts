@@ -106,7 +106,11 @@ export function toUhpHarness(
     ...(facts.defaultModel === null ? {} : { defaultModel: facts.defaultModel }),
     systemPrompt: facts.systemPrompt ?? '',
     mcpServers: mcpServers.map(toServer),
-    skills: skills.map(({ name, enabled, bundle }) => ({ name, enabled, ...(bundle === null ? {} : { blob: bundle }) })),
+    skills: skills.map(({ name, enabled, bundle }) => ({
+      name,
+      enabled,
+      ...(bundle === null ? {} : { blob: bundle }),
+    })),
     plugins: plugins.map((plugin) => toUhpPlugin(plugin, { enabled: plugin.enabled, blob: plugin.bundle })),
     environment: '',
     disabledTools: facts.disabledTools,

@@ -30,6 +30,8 @@ export interface CreateResponse {
   /** The client's own keys; what the server writes is not among them (UD-29). */
   readonly metadata: JsonObject;
   readonly reinsEvents: boolean;
+  /** A new session from `previousResponseId` on (UD-28). */
+  readonly fork: boolean;
   readonly ignoredFields: readonly string[];
   /** What two requests with one idempotency key are compared by (UD-11). */
   readonly bodyHashInput: JsonValue;
@@ -84,7 +86,8 @@ export function parseCreateResponse(body: unknown): CreateResponse {
     maxStep: fields.max_step ?? null,
     timeoutSeconds: fields.timeout_seconds ?? null,
     metadata: metadata.kept,
-    reinsEvents: metadata.kept['reins_events'] === true || metadata.kept['reins_events'] === 'true',
+    reinsEvents: isSet(metadata.kept['reins_events']),
+    fork: isSet(metadata.kept['reins_fork']),
     ignoredFields: [
       ...Object.keys(sent).filter((key) => !Object.hasOwn(createResponseBody.shape, key)),
       ...(background && stream ? ['background'] : []),
@@ -92,6 +95,10 @@ export function parseCreateResponse(body: unknown): CreateResponse {
     ],
     bodyHashInput: Object.fromEntries(Object.entries(sent).filter(([key]) => key !== 'stream' && key !== 'background')),
   };
+}
+
+function isSet(value: JsonValue | undefined): boolean {
+  return value === true || value === 'true';
 }
 
 const serverKeys = new Set([

@@ -1,0 +1,45 @@
+import { containerIds, fileIds, sessionOf } from '../core/ids.ts';
+import { findLiveSession } from './find-in-scope.ts';
+import { NotFoundError } from '../core/errors.ts';
+import type { FileHandle } from 'node:fs/promises';
+import type { FileRecord } from '../stores/file-store.ts';
+import type { Services } from './services.ts';
+
+/** Artifacts of a session, the newest of each path (U-404). @throws NotFoundError */
+export async function listFiles(
+  services: Services,
+  principal: string,
+  sessionId: string,
+): Promise<readonly FileRecord[]> {
+  const session = await findLiveSession(services, principal, sessionId);
+  return services.store.filesOfSession(session.sessionId);
+}
+
+export interface OpenedFile {
+  readonly record: FileRecord;
+  /** To be closed by whoever reads it. */
+  readonly handle: FileHandle;
+}
+
+/**
+ * An artifact by its container and its own id; a pair that does not belong together is as unknown as any (U-406).
+ * @throws NotFoundError  Also where its bytes are gone.
+ */
+export async function openFile(
+  services: Services,
+  principal: string,
+  { container, file }: { readonly container: string; readonly file: string },
+): Promise<OpenedFile> {
+  const [containerId, fileId] = [containerIds.parse(container), fileIds.parse(file)];
+  const record = fileId === undefined ? null : await services.store.file(fileId);
+  const isIn = record !== null && containerId !== undefined && record.sessionId === sessionOf(containerId);
+  if (!isIn || record.principal !== principal || record.sessionId === null) throw new NotFoundError('file');
+  const handle = await openListed(services, record);
+  if (handle === null) throw new NotFoundError('file');
+  return { record, handle };
+}
+
+/** The bytes of a file that a list named; null: they are gone. */
+export async function openListed({ files }: Services, { sessionId, sha256 }: FileRecord): Promise<FileHandle | null> {
+  return sessionId === null || files === null ? null : files.open(sessionId, sha256);
+}
