@@ -6,12 +6,14 @@ import { createOwnership, type OwnershipPolicy } from './tasks/ownership.ts';
 import { createRunLog } from './stores/run-log.ts';
 import { expireTasks } from './tasks/expire-tasks.ts';
 import { repeat, type Repeated } from './tasks/repeat.ts';
+import { sweepFiles } from './tasks/delete-session.ts';
 import { superviseRuns } from './tasks/supervise-runs.ts';
 import { systemProcesses, systemRandom } from './system.ts';
 import type { Services } from './tasks/services.ts';
 
 const superviseEveryMs = 1_000;
 const expireEveryMs = 60_000;
+const sweepEveryMs = 3_600_000;
 
 type Given = Pick<Services, 'store' | 'clock' | 'logger' | 'harnesses' | 'workspaces' | 'files' | 'settings'>;
 
@@ -54,6 +56,11 @@ export function startUpkeep(services: Services, firstScan?: Promise<void>): Repe
       everyMs: expireEveryMs,
       work: (signal) => expireTasks(services, signal),
       onFailure: failed('Retention failed.'),
+    }),
+    repeat(clock, {
+      everyMs: sweepEveryMs,
+      work: () => sweepFiles(services),
+      onFailure: failed('Files of sessions that are gone could not be removed.'),
     }),
   ];
   return { stop: async () => void (await Promise.all([scanned, ...rounds.map((each) => each.stop())])) };

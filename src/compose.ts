@@ -77,7 +77,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const catalogue = stack.use(openCatalogue(config, clock));
   warnOfDefaultModel(config, catalogue, logger);
   const { template } = config.agent;
-  const workspaces = createWorkspaces({ dataDir, ...(template === null ? {} : { template }) });
+  const workspaces = createWorkspaces({ dataDir, now: () => clock.now(), ...(template === null ? {} : { template }) });
   const tools = stack.use(nativeTools(config, { clock, random: systemRandom, logger, cwd: dataDir }));
   let address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const linkBase = () => publicUrl ?? address;

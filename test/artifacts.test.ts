@@ -19,7 +19,9 @@ async function open(): Promise<RunningServer> {
 const create = (name: string, content: string) => `Create a file named ${name} containing exactly: ${content}`;
 
 async function get(server: RunningServer, path: string, headers: Record<string, string> = {}) {
-  const response = await fetch(new URL(path, server.url), { headers: { Authorization: 'Bearer owner-key-of-this-test', ...headers } });
+  const response = await fetch(new URL(path, server.url), {
+    headers: { Authorization: 'Bearer owner-key-of-this-test', ...headers },
+  });
   return { response, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
@@ -54,11 +56,18 @@ test('UD-55: ranges, versions and heads are answered as a browser asks for them'
   const server = await open();
   const { body } = await server.call('POST', '/v1/responses', { input: create('a.txt', '0123456789') });
   const session = (body['metadata'] as { session_id: string }).session_id;
-  const [file] = (await server.call('GET', `/v1/sessions/${session}/files`)).body['files'] as { id: string; container_id: string }[];
+  const [file] = (await server.call('GET', `/v1/sessions/${session}/files`)).body['files'] as {
+    id: string;
+    container_id: string;
+  }[];
   const path = `/v1/containers/${file?.container_id}/files/${file?.id}/content`;
   const etag = `"${createHash('sha256').update('0123456789').digest('hex')}"`;
   const part = await get(server, path, { Range: 'bytes=2-4' });
-  expect([part.response.status, part.bytes.toString(), part.response.headers.get('content-range')]).toEqual([206, '234', 'bytes 2-4/10']);
+  expect([part.response.status, part.bytes.toString(), part.response.headers.get('content-range')]).toEqual([
+    206,
+    '234',
+    'bytes 2-4/10',
+  ]);
   expect((await get(server, path, { Range: 'bytes=-3' })).bytes.toString()).toBe('789');
   expect((await get(server, path, { Range: 'bytes=2-4', 'If-Range': etag })).response.status).toBe(206);
   expect((await get(server, path, { Range: 'bytes=2-4', 'If-Range': '"other"' })).response.status).toBe(200);
@@ -66,7 +75,10 @@ test('UD-55: ranges, versions and heads are answered as a browser asks for them'
   expect([beyond.response.status, beyond.response.headers.get('content-range')]).toEqual([416, 'bytes */10']);
   expect(beyond.response.headers.get('uhp-version')).not.toBeNull();
   expect((await get(server, path, { 'If-None-Match': etag })).response.status).toBe(304);
-  const head = await fetch(new URL(path, server.url), { method: 'HEAD', headers: { Authorization: 'Bearer owner-key-of-this-test' } });
+  const head = await fetch(new URL(path, server.url), {
+    method: 'HEAD',
+    headers: { Authorization: 'Bearer owner-key-of-this-test' },
+  });
   expect([head.status, head.headers.get('content-length'), head.headers.get('etag')]).toEqual([200, '10', etag]);
 });
 
@@ -109,7 +121,10 @@ test('UD-56, UD-57: the archive holds every artifact, an empty session gives an 
   const empty = (none.body['metadata'] as { session_id: string }).session_id;
   expect(await entriesOf((await get(server, `/v1/sessions/${empty}/files/archive`)).bytes)).toEqual([]);
   expect((await get(server, `/v1/sessions/hsessnone/files/archive`)).response.status).toBe(404);
-  const [file] = (await server.call('GET', `/v1/sessions/${session}/files`)).body['files'] as { id: string; container_id: string }[];
+  const [file] = (await server.call('GET', `/v1/sessions/${session}/files`)).body['files'] as {
+    id: string;
+    container_id: string;
+  }[];
   const preview = await get(server, `/v1/containers/${file?.container_id}/files/${file?.id}/pdf`);
   expect([501, 200]).toContain(preview.response.status);
   expect((await get(server, `/v1/containers/${file?.container_id}/files/file_none/pdf`)).response.status).toBe(404);

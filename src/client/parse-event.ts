@@ -82,6 +82,7 @@ const fields: Readonly<Record<TaskEvent['type'], readonly Field[]>> = {
   'reins.budget_reached': [],
   'reins.gap': [],
 };
+const shapes: ReadonlyMap<string, readonly Field[]> = new Map(Object.entries(fields));
 
 /** Null for data that is no JSON object with a type, such as `[DONE]` (U-442). The JSON decides, never an `event:` line (B011). */
 export function parseEvent(data: string): ParsedEvent | null {
@@ -96,12 +97,8 @@ export function parseEvent(data: string): ParsedEvent | null {
 }
 
 function isTaskEvent(value: object): value is TaskEvent {
-  const type = textOf(value, 'type') ?? '';
-  return Object.hasOwn(fields, type) && isComplete(value, fields[type as TaskEvent['type']]);
-}
-
-function isComplete(value: object, needed: readonly Field[]): boolean {
-  return isIndex(field(value, 'sequence_number')) && needed.every((name) => checks[name](field(value, name)));
+  const needed = shapes.get(textOf(value, 'type') ?? '');
+  return isIndex(field(value, 'sequence_number')) && needed?.every((name) => checks[name](field(value, name))) === true;
 }
 
 function parsedObject(data: string): JsonObject | null {

@@ -16,7 +16,7 @@ import { isInside } from './is-inside.ts';
 import { keepFile } from './keep-file.ts';
 import { mayBeArtifact, readState, type Entry, type WorkspaceState } from './workspace-state.ts';
 import type { FileHandle } from 'node:fs/promises';
-import type { RunId, SessionId } from '../core/ids.ts';
+import { sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { Workspaces } from './workspaces.ts';
 
 export interface RunPlace {
@@ -46,6 +46,8 @@ export interface SessionFiles {
   /** The bytes of an artifact; to be closed. Null: they are gone. */
   open(sessionId: SessionId, sha256: string): Promise<FileHandle | null>;
   remove(sessionId: SessionId): Promise<void>;
+  /** Sessions that have any. */
+  list(): Promise<readonly SessionId[]>;
 }
 
 export interface SessionFilesOptions {
@@ -188,6 +190,10 @@ export function createSessionFiles({ dataDir, workspaces, ...most }: SessionFile
     },
     open: (sessionId, sha256) =>
       open(at(sessionId, 'kept', sha256), constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => null),
+    async list() {
+      const names = await readdir(join(dataDir, 'files')).catch(() => []);
+      return names.flatMap((name) => sessionIds.parse(name) ?? []);
+    },
     remove: (sessionId) => rm(at(sessionId), { recursive: true, force: true }),
   };
 }

@@ -116,7 +116,7 @@ async function serve(): Promise<Bench> {
     store,
     log,
     harnesses: createRegistry([adapter]),
-    workspaces: createWorkspaces({ dataDir }),
+    workspaces: createWorkspaces({ now: Date.now, dataDir }),
     runs: createBackgroundRuns({ clock: systemClock, logger: logger }),
     frames: createFrameFeeds(log),
     files: null,

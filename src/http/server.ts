@@ -14,6 +14,7 @@ import { queueRoutes } from './routes/queue.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { ruleRoutes } from './routes/rules.ts';
 import { sessionFileRoutes } from './routes/session-files.ts';
+import { shareRoutes } from './routes/shares.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { steeringRoutes } from './routes/steering.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
@@ -57,6 +58,7 @@ export function createHttpServer({
     ...queueRoutes(services),
     ...webhookRoutes(webhooks),
     ...sessionFileRoutes(services, preview),
+    ...shareRoutes(services),
   ];
   const keys = {
     keyByHash: async (hash: string) => (hash === operatorKey?.hash ? operatorKey : store.keyByHash(hash)),

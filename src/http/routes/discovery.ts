@@ -12,6 +12,8 @@ export function discoveryRoutes(implementation: Discovery['implementation']): re
       plugins: true,
       idempotency: true,
       files_output: true,
+      session_listing: true,
+      session_sharing: true,
       reins_events: true,
       reins_approvals: true,
       reins_steering: true,

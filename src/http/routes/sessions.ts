@@ -1,9 +1,42 @@
+// Sessions over HTTP: U-075 to U-078, U-085, U-086.
+
 import { cancelSession } from '../../tasks/cancel-task.ts';
+import { decodeCursor, encodeCursor } from '../../protocol/uhp/session.ts';
+import { deleteSession } from '../../tasks/delete-session.ts';
+import { idOf, type Call, type Route, type Verb } from '../route.ts';
+import { listSessions, readSession, readTurns } from '../../tasks/read-sessions.ts';
+import { pageOf, queryOf } from '../request-fields.ts';
+import { sessionIds } from '../../core/ids.ts';
 import type { Services } from '../../tasks/services.ts';
-import { idOf, type Route } from '../route.ts';
 
 export function sessionRoutes(services: Services): readonly Route[] {
+  const removal: Verb = {
+    scope: 'tasks',
+    async handle(call) {
+      await deleteSession(services, call.caller.principal, idOf(call));
+      return { id: idOf(call), deleted: true };
+    },
+  };
   return [
+    { path: '/v1/sessions', verbs: { GET: { scope: 'read', handle: (call) => list(services, call) } } },
+    {
+      path: '/v1/sessions/:id',
+      verbs: {
+        GET: { scope: 'read', handle: (call) => readSession(services, call.caller.principal, idOf(call)) },
+        DELETE: removal,
+      },
+    },
+    // The older name of the same (U-086).
+    { path: '/v1/traces/:id', verbs: { DELETE: removal } },
+    {
+      path: '/v1/sessions/:id/turns',
+      verbs: {
+        GET: {
+          scope: 'read',
+          handle: async (call) => ({ turns: await readTurns(services, call.caller.principal, idOf(call)) }),
+        },
+      },
+    },
     {
       path: '/v1/sessions/:id/cancel',
       verbs: {
@@ -11,4 +44,14 @@ export function sessionRoutes(services: Services): readonly Route[] {
       },
     },
   ];
+}
+
+async function list(services: Services, call: Call): Promise<unknown> {
+  const { limit, cursor } = pageOf(call);
+  const place = cursor === null ? null : decodeCursor(cursor);
+  const after =
+    place === null ? null : { ...place, sessionId: sessionIds.make(place.sessionId.slice(sessionIds.prefix.length)) };
+  const harness = queryOf(call, 'harness') ?? null;
+  const { sessions, last } = await listSessions(services, call.caller.principal, { harness, after, limit });
+  return { sessions, next_cursor: last === null ? null : encodeCursor(last) };
 }

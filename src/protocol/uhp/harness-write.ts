@@ -79,8 +79,6 @@ const harnessBody = z.object({
 const written = Object.keys(harnessBody.shape);
 const serverWritten = ['id', 'object', 'base_label', 'created_at', 'reins_capabilities'];
 
-export type HarnessWrite = ReturnType<typeof parseHarnessWrite>;
-
 /** What is absent stays absent, null stays null: which of the two it was counts in an update. @throws RequestError */
 export function parseHarnessWrite(body: unknown) {
   const sent = checkFields(harnessBody, inSnakeCase(readBody(body)));

@@ -1,0 +1,101 @@
+import * as z from 'zod';
+import { checkFields, readBody } from './parse-body.ts';
+import { InvalidInputError } from '../../core/errors.ts';
+import type { JsonValue } from '../../core/json.ts';
+import type { ContainerId, FileId, HarnessId, RunId, SessionId, ShareId } from '../../core/ids.ts';
+import type { ResponseStatus } from './response.ts';
+
+/** U-354: snake_case, Unix seconds. */
+export type UhpSession = {
+  readonly id: SessionId;
+  readonly object: 'session';
+  readonly harness_id: HarnessId;
+  readonly title: string;
+  /** That of its newest response (UD-50). */
+  readonly status: ResponseStatus;
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** Where it was forked from (UD-28). */
+  readonly reins_forked_from?: RunId;
+  /** Open approvals and questions; absent when there are none (UR-03). */
+  readonly reins_pending?: number;
+};
+
+/** One task of a session, to be shown (U-356). */
+export type TurnItem = {
+  readonly id: RunId;
+  readonly object: 'session.turn';
+  readonly status: ResponseStatus;
+  readonly created_at: number;
+  readonly user: string;
+  /** The final text; empty: there is none yet. */
+  readonly assistant: string;
+  readonly tools: readonly TurnTool[];
+  readonly files: readonly TurnFile[];
+};
+
+export type TurnTool = { readonly call_id: string; readonly name: string; readonly arguments: string };
+export type TurnFile = {
+  readonly id: FileId;
+  readonly container_id: ContainerId;
+  readonly filename: string;
+  readonly bytes: number;
+};
+
+export type SessionShare = {
+  readonly id: ShareId;
+  readonly object: 'session.share';
+  /** Relative to the base of this API. */
+  readonly url: string;
+  readonly enabled: boolean;
+  readonly created_at: number;
+};
+
+/** What whoever has the link may read (UD-31): arguments are strings, so that no key in them is one of this object. */
+export type SharedSession = {
+  readonly object: 'session.shared';
+  readonly title: string;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly turns: readonly {
+    readonly status: ResponseStatus;
+    readonly created_at: number;
+    readonly user: string;
+    readonly assistant: string;
+    readonly tools: readonly Pick<TurnTool, 'name' | 'arguments'>[];
+    readonly files: readonly Pick<TurnFile, 'filename' | 'bytes'>[];
+  }[];
+};
+
+/** The place of a session in the list. */
+export interface SessionPlace {
+  readonly updatedAtMs: number;
+  readonly sessionId: string;
+}
+
+/** Opaque to clients; it stays a place in the list whatever happens to the session that stood there (UD-51). */
+export function encodeCursor({ updatedAtMs, sessionId }: SessionPlace): string {
+  return Buffer.from(JSON.stringify([updatedAtMs, sessionId])).toString('base64url');
+}
+
+/** @throws InvalidInputError  It was not made here. */
+export function decodeCursor(cursor: string): SessionPlace {
+  try {
+    const parsed: JsonValue = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+    if (Array.isArray(parsed)) {
+      const [updatedAtMs, sessionId] = parsed;
+      if (typeof updatedAtMs === 'number' && typeof sessionId === 'string') return { updatedAtMs, sessionId };
+    }
+  } catch {
+    // As below.
+  }
+  throw new InvalidInputError('This cursor is none that this list gave.', 'cursor');
+}
+
+const shareBody = z.looseObject({ enabled: z.boolean('must be true or false').nullish() });
+
+/** Whether a session is to be published; no body means that it is (U-380). @throws InvalidInputError */
+export function parseShare(body: unknown): boolean {
+  if (body === undefined || body === null) return true;
+  return checkFields(shareBody, readBody(body)).enabled ?? true;
+}

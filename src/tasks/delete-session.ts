@@ -1,0 +1,50 @@
+// A session goes for good (U-370): what runs is stopped first, then nothing of it can be read, then its bytes are removed. Where
+// a crash comes between, `sweepFiles` does the rest.
+
+import { findSession } from './find-in-scope.ts';
+import { sleep } from '../core/clock.ts';
+import { SessionBusyError } from '../core/errors.ts';
+import { stopRun } from './cancel-task.ts';
+import type { Services } from './services.ts';
+import type { SessionId } from '../core/ids.ts';
+
+/** A task is over within ten seconds of its stop, whatever its harness does (UD-52). */
+const [lookEveryMs, lookTimes] = [100, 120];
+
+/** @throws RequestError  There is no such session; or its tasks cannot be stopped: nothing is removed. */
+export async function deleteSession(services: Services, principal: string, name: string): Promise<void> {
+  const { sessionId } = await findSession(services, principal, name);
+  await stopAll(services, sessionId);
+  await services.store.deleteSession(sessionId);
+  await removeFiles(services, sessionId);
+}
+
+async function stopAll({ store, clock, ...services }: Services, sessionId: SessionId): Promise<void> {
+  for (let look = 0; ; look++) {
+    const running = (await store.session(sessionId))?.runningRunId ?? null;
+    if (running === null) return;
+    if (look === lookTimes) throw new SessionBusyError(sessionId, running);
+    if (look === 0) await store.holdQueue(sessionId, true);
+    await stopRun({ store, clock, ...services }, running);
+    await sleep(clock, lookEveryMs);
+  }
+}
+
+async function removeFiles({ workspaces, files }: Services, sessionId: SessionId): Promise<void> {
+  await workspaces.remove(sessionId);
+  await files?.remove(sessionId);
+}
+
+/** Removes what sessions that are deleted or expired have left on the disk. */
+export async function sweepFiles(services: Services): Promise<number> {
+  let swept = 0;
+  const known = new Set([...(await services.workspaces.list()), ...((await services.files?.list()) ?? [])]);
+  for (const sessionId of known) {
+    const session = await services.store.session(sessionId);
+    // One that is not there yet may be about to be made.
+    if (session === null ? !(await services.workspaces.isOld(sessionId)) : session.expiredAtMs === null) continue;
+    await removeFiles(services, sessionId);
+    swept += 1;
+  }
+  return swept;
+}

@@ -1,0 +1,82 @@
+import { findLiveSession } from './find-in-scope.ts';
+import { harnessIds } from '../core/ids.ts';
+import { responseOf } from './read-response.ts';
+import { statusOf, toSession, toTurn, type TurnItem, type UhpSession } from '../views/session-views.ts';
+import type { Services } from './services.ts';
+import type { SessionFilter } from '../stores/session-store.ts';
+import type { SessionRecord } from '../stores/store.ts';
+
+export interface SessionQuery {
+  /** May be invented, and then fits nothing. */
+  readonly harness: string | null;
+  readonly after: SessionFilter['after'] | null;
+  readonly limit: number;
+}
+
+export interface SessionPage {
+  readonly sessions: readonly UhpSession[];
+  /** The last of the page, where more come after it. */
+  readonly last: SessionRecord | null;
+}
+
+/** Live sessions of a principal, newest first (UD-51). */
+export async function listSessions(
+  services: Services,
+  principal: string,
+  { harness, after, limit }: SessionQuery,
+): Promise<SessionPage> {
+  const harnessId = harness === null ? null : harnessIds.parse(harness);
+  if (harnessId === undefined) return { sessions: [], last: null };
+  const records = await services.store.sessions({
+    principal,
+    limit: limit + 1,
+    ...(harnessId === null ? {} : { harnessId }),
+    ...(after === null || after === undefined ? {} : { after }),
+  });
+  const page = records.slice(0, limit);
+  const sessions = await Promise.all(page.map((record) => sessionOf(services, record)));
+  return { sessions, last: records.length > limit ? (page.at(-1) ?? null) : null };
+}
+
+/** @throws RequestError  Unknown, or expired (UD-61). */
+export async function readSession(services: Services, principal: string, name: string): Promise<UhpSession> {
+  return sessionOf(services, await findLiveSession(services, principal, name));
+}
+
+export async function sessionOf(services: Services, record: SessionRecord): Promise<UhpSession> {
+  const { store } = services;
+  const { sessionId, principal, runningRunId } = record;
+  if (runningRunId !== null) {
+    const open = await store.approvals({ principal, sessionId, status: 'open', limit: 100 });
+    return toSession(record, { status: 'in_progress', pending: open.length });
+  }
+  const newest = (await store.tip(sessionId)) ?? (await store.runIdsOfSession(sessionId)).at(-1)?.runId;
+  const run = newest === undefined ? null : await store.run(newest);
+  const status =
+    run === null ? 'completed' : run.deleted ? plain(run.status) : statusOf(await responseOf(services, run));
+  return toSession(record, { status, pending: 0 });
+}
+
+/** Of a response that can be read no more. */
+function plain(status: 'running' | 'completed' | 'cancelled' | 'failed'): UhpSession['status'] {
+  return status === 'running' ? 'in_progress' : status;
+}
+
+/** The tasks of a session that can be read, oldest first (U-356). @throws RequestError */
+export async function readTurns(services: Services, principal: string, name: string): Promise<readonly TurnItem[]> {
+  return turnsOf(services, await findLiveSession(services, principal, name));
+}
+
+export async function turnsOf(services: Services, { sessionId }: SessionRecord): Promise<readonly TurnItem[]> {
+  const { store } = services;
+  const turns: TurnItem[] = [];
+  for (const runId of await store.responsesOfSession(sessionId)) {
+    const run = await store.run(runId);
+    if (run === null || run.deleted) continue;
+    const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
+    const inputItems = first?.type === 'run-started' ? (first.data.task?.inputItems ?? []) : [];
+    const [response, files] = [await responseOf(services, run), await store.filesOfRun(runId)];
+    turns.push(toTurn({ runId, sessionId, createdAtMs: run.createdAtMs, response, inputItems, files }));
+  }
+  return turns;
+}

@@ -1,0 +1,111 @@
+// Sessions and their turns as they are shown: from stored records, stored responses and what was asked.
+
+import { containerOf, type FileId, type HarnessId, type RunId, type SessionId } from '../core/ids.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import type { ResponseStatus, UhpResponse } from '../protocol/uhp/response.ts';
+import type { SharedSession, TurnItem, TurnTool, UhpSession } from '../protocol/uhp/session.ts';
+
+export type { SharedSession, TurnItem, UhpSession } from '../protocol/uhp/session.ts';
+
+export interface SessionFacts {
+  readonly sessionId: SessionId;
+  readonly harnessId: HarnessId;
+  readonly title: string;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly forkedFrom: RunId | null;
+}
+
+export function toSession(
+  { sessionId, harnessId, title, createdAtMs, updatedAtMs, forkedFrom }: SessionFacts,
+  { status, pending }: { readonly status: ResponseStatus; readonly pending: number },
+): UhpSession {
+  return {
+    id: sessionId,
+    object: 'session',
+    harness_id: harnessId,
+    title,
+    status,
+    created_at: Math.floor(createdAtMs / 1_000),
+    updated_at: Math.floor(updatedAtMs / 1_000),
+    ...(forkedFrom === null ? {} : { reins_forked_from: forkedFrom }),
+    ...(pending === 0 ? {} : { reins_pending: pending }),
+  };
+}
+
+export interface TurnFacts {
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  readonly createdAtMs: number;
+  readonly response: UhpResponse | JsonObject;
+  readonly inputItems: readonly JsonValue[];
+  readonly files: readonly { readonly fileId: FileId; readonly filename: string; readonly bytes: number }[];
+}
+
+export function toTurn({ runId, sessionId, createdAtMs, response, inputItems, files }: TurnFacts): TurnItem {
+  const container_id = containerOf(sessionId);
+  return {
+    id: runId,
+    object: 'session.turn',
+    status: statusOf(response),
+    created_at: Math.floor(createdAtMs / 1_000),
+    user: userTextOf(inputItems),
+    ...digestOutput(response.output),
+    files: files.map(({ fileId, filename, bytes }) => ({ id: fileId, container_id, filename, bytes })),
+  };
+}
+
+/** What a stranger with the link sees (UD-31). */
+export function toShared(session: UhpSession, turns: readonly TurnItem[]): SharedSession {
+  const { title, created_at, updated_at } = session;
+  return {
+    object: 'session.shared',
+    title,
+    created_at,
+    updated_at,
+    turns: turns.map(({ status, created_at: at, user, assistant, tools, files }) => ({
+      status,
+      created_at: at,
+      user,
+      assistant,
+      tools: tools.map(({ name, arguments: args }) => ({ name, arguments: args })),
+      files: files.map(({ filename, bytes }) => ({ filename, bytes })),
+    })),
+  };
+}
+
+const statuses = ['in_progress', 'completed', 'failed', 'incomplete', 'cancelled'] as const;
+
+export function statusOf(response: UhpResponse | JsonObject): ResponseStatus {
+  return statuses.find((status) => status === response['status']) ?? 'in_progress';
+}
+
+/** The final text of an output, what tools were called, in order. */
+function digestOutput(output: unknown): Pick<TurnItem, 'assistant' | 'tools'> {
+  const tools: TurnTool[] = [];
+  let assistant = '';
+  for (const item of Array.isArray(output) ? output : []) {
+    if (!isJsonObject(item)) continue;
+    const { type, name, arguments: args, call_id: callId } = item;
+    if (type === 'function_call' && typeof name === 'string' && typeof args === 'string') {
+      tools.push({ call_id: typeof callId === 'string' ? callId : '', name, arguments: args });
+      assistant = '';
+    } else if (type === 'message') assistant += textOf(item['content']);
+  }
+  return { assistant, tools };
+}
+
+/** The words of a user in the items of an input. */
+function userTextOf(items: readonly JsonValue[]): string {
+  const texts = items.flatMap((item) =>
+    isJsonObject(item) && (item['role'] ?? 'user') === 'user' ? [textOf(item['content'])] : [],
+  );
+  return texts.filter((text) => text !== '').join('\n\n');
+}
+
+function textOf(content: JsonValue | undefined): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  const texts = content.map((part) => (isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : ''));
+  return texts.filter((text) => text !== '').join('\n');
+}
