@@ -1,6 +1,7 @@
 // A task as the caller holds it. Leaving a loop closes the connection and stops nothing (U-446).
 
 import { assemblyOf } from './assemble-output.ts';
+import { ProtocolError } from './errors.ts';
 import { followTask, type Position, type TaskSource } from './follow-task.ts';
 import { path } from './transport.ts';
 import { settleWithin } from './settle-within.ts';
@@ -67,7 +68,8 @@ export function createTask(parts: ClientParts, { source, from, signal = never() 
   async function drain(): Promise<UhpResponse> {
     for await (const _ of read(signal));
     signal.throwIfAborted();
-    return position.final ?? drain();
+    if (position.final === null) throw new ProtocolError('The task has no end.');
+    return position.final;
   }
 
   return {

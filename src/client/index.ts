@@ -1,0 +1,36 @@
+export { connect } from './connect.ts';
+export type { AttachOptions, Client, ClientOptions, RunOptions } from './connect.ts';
+export {
+  AuthenticationError,
+  ConflictError,
+  ConnectionError,
+  IdempotencyMismatchError,
+  InvalidRequestError,
+  NotCompletedError,
+  NotFoundError,
+  PermissionError,
+  ProtocolError,
+  QuotaError,
+  RateLimitError,
+  ServerError,
+  SessionBusyError,
+  TimeoutError,
+  UhpError,
+} from './errors.ts';
+export type { FeedEvent, FeedOptions } from './follow-feed.ts';
+export type { TaskEvent, UhpErrorEvent } from './parse-event.ts';
+export type { Result, Snapshot } from './result.ts';
+export type { ServerFacts } from './client-parts.ts';
+export type { Task } from './task.ts';
+export type {
+  InputItem,
+  InputPart,
+  RunRequest,
+  UhpFile,
+  UhpSession,
+  UhpShare,
+  UhpTurn,
+  VerbOptions,
+} from './shapes.ts';
+export type { OutputItem, UhpResponse, UhpUsage } from '../protocol/uhp/response.ts';
+export type { UhpEvent } from '../protocol/uhp/events.ts';
