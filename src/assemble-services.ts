@@ -15,7 +15,10 @@ const superviseEveryMs = 1_000;
 const expireEveryMs = 60_000;
 const sweepEveryMs = 3_600_000;
 
-type Given = Pick<Services, 'store' | 'clock' | 'logger' | 'harnesses' | 'workspaces' | 'files' | 'settings'>;
+type Given = Pick<
+  Services,
+  'store' | 'clock' | 'logger' | 'harnesses' | 'workspaces' | 'files' | 'uploads' | 'settings'
+>;
 
 export function assembleServices({
   policy = {},

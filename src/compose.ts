@@ -7,6 +7,7 @@ import { createOwnerKey } from './auth/keys.ts';
 import { createRegistry, type HarnessRegistry } from './harnesses/registry.ts';
 import type { Catalogue, ProviderListing } from './engine/models/catalogue.ts';
 import { createSessionFiles, type SessionFiles } from './files/session-files.ts';
+import { createUploads, type Uploads } from './files/uploads.ts';
 import { createWorkspaces, fixedWorkspace, type Workspaces } from './files/workspaces.ts';
 import { defaultPolicies } from './engine/policies.ts';
 import { ensureHarness } from './tasks/ensure-harness.ts';
@@ -89,6 +90,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   });
   const services = createServices({
     files,
+    uploads: createUploads(dataDir),
     config,
     store,
     workspaces,
@@ -296,6 +298,7 @@ function createServices(o: {
   readonly ownership?: Partial<OwnershipPolicy>;
   readonly linkBase?: () => string;
   readonly files?: SessionFiles;
+  readonly uploads?: Uploads;
 }): Services {
   const { config, store, workspaces, logger, clock, ownership: policy = {} } = o;
   const { limits, retention, agent } = config;
@@ -307,6 +310,7 @@ function createServices(o: {
     logger,
     workspaces,
     files: o.files ?? null,
+    uploads: o.uploads ?? null,
     policy,
     harnesses: createHarnesses(config, { ...o, health, content: store }),
     settings: {
@@ -317,6 +321,9 @@ function createServices(o: {
       permissions: permissionsOf(config),
       streamRetentionSeconds: retention.streamSeconds,
       sessionRetentionSeconds: retention.sessionSeconds,
+      maxUploadBytes: limits.maxUploadBytes,
+      uploadRetentionSeconds: retention.uploadSeconds,
+      templates: agent.templates,
       linkBase: o.linkBase ?? (() => ''),
     },
   });

@@ -79,6 +79,8 @@ const groups = {
   agent: z.strictObject({
     /** Folder whose copy a new session starts with (UD-88). */
     template: text.nullable().default(null),
+    /** Folders that harnesses may name as their own template. */
+    templates: z.array(text).default([]),
     systemPrompt: text.nullable().default(null),
     /** Whether the agent keeps a task list where a harness does not say. */
     planning: z.boolean().default(true),
@@ -114,6 +116,8 @@ const groups = {
   limits: z.strictObject({
     /** Largest JSON body (UD-63). */
     maxBodyBytes: count.default(32 * 1024 * 1024),
+    /** Largest upload (UD-63). */
+    maxUploadBytes: count.default(100 * 1024 * 1024),
     /** What all artifacts of a session may take, and how many there may be (U-423). */
     maxArtifactBytes: count.default(1024 * 1024 * 1024),
     maxArtifacts: count.default(10_000),
@@ -127,6 +131,8 @@ const groups = {
   retention: z.strictObject({
     /** Replay of streams and idempotency keys, from the end of the task (UD-14, UD-62). */
     streamSeconds: count.default(86_400),
+    /** Uploads, from when they were made. */
+    uploadSeconds: count.default(2_592_000),
     /** Idle time after which a session expires; null = never. */
     sessionSeconds: count.nullable().default(null),
   }),
@@ -262,7 +268,12 @@ function withPaths(layer: Layer, folder: string): Layer {
   };
   const skills = layer['agent']?.['skills'];
   const agent = { ...layer['agent'], ...absolute('agent', 'template')['agent'] };
-  const folders = Array.isArray(skills) ? { skills: skills.map((path) => toPath(String(path), folder)) } : {};
+  const templates = layer['agent']?.['templates'];
+  const pathsOf = (paths: unknown[]) => paths.map((path) => toPath(String(path), folder));
+  const folders = {
+    ...(Array.isArray(skills) ? { skills: pathsOf(skills) } : {}),
+    ...(Array.isArray(templates) ? { templates: pathsOf(templates) } : {}),
+  };
   return {
     ...layer,
     ...absolute('server', 'dataDir'),

@@ -80,6 +80,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     logger,
     workspaces: fixedWorkspace('.'),
     files: null,
+    uploads: null,
     harnesses: createRegistry(adapters),
     policy: policyOf(options),
     settings: {
@@ -90,6 +91,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       permissions: allowAll,
       streamRetentionSeconds: options.retention?.deltaSeconds ?? defaultDeltaSeconds,
       sessionRetentionSeconds: null,
+      maxUploadBytes: 1_000_000,
+      uploadRetentionSeconds: 60,
       linkBase: () => 'http://127.0.0.1',
     },
   });

@@ -53,8 +53,22 @@ export function assemble(assembly: Assembly, event: TaskEvent): void {
       assembly.clear();
       for (const [index, item] of event.response.output.entries()) assembly.set(index, item);
       return;
-    default:
-      return;
+    case 'response.created':
+    case 'response.in_progress':
+    case 'error':
+    case 'reins.attempt_reset':
+    case 'reins.waiting':
+    case 'reins.todos_updated':
+    case 'reins.tool_result':
+    case 'reins.approval_required':
+    case 'reins.recovery_required':
+    case 'reins.approval_decided':
+    case 'reins.user_message':
+    case 'reins.model_switched':
+    case 'reins.compacted':
+    case 'reins.file_changed':
+    case 'reins.budget_reached':
+    case 'reins.gap':
   }
 }
 

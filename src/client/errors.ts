@@ -50,7 +50,7 @@ export class UhpError extends Error {
     return this[kinds][0] ?? UhpError.kind;
   }
 
-  static [Symbol.hasInstance](value: unknown): boolean {
+  static override [Symbol.hasInstance](value: unknown): boolean {
     if (typeof value !== 'object' || value === null || !(kinds in value)) return false;
     return Array.isArray(value[kinds]) && value[kinds].includes(this.kind);
   }

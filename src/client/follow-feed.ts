@@ -1,6 +1,6 @@
 import { backoffOf, isTransient } from './retrying.ts';
-import { ConnectionError, UhpError } from './errors.ts';
-import { field, textOf } from './loose.ts';
+import { ConnectionError } from './errors.ts';
+import { textOf } from './loose.ts';
 import { parseEvent, type TaskEvent } from './parse-event.ts';
 import { path } from './transport.ts';
 import { pause, settleWithin } from './settle-within.ts';
@@ -25,7 +25,8 @@ export async function* followFeed(
   harnessId: string,
   { signal, onReconnect }: FeedOptions = {},
 ): AsyncGenerator<FeedEvent, void> {
-  for (let [failures, openings] = [0, 0]; signal?.aborted !== true;) {
+  let [failures, openings] = [0, 0];
+  for (;;) {
     const connection = new AbortController();
     const any = signal === undefined ? connection.signal : AbortSignal.any([signal, connection.signal]);
     const limits = { clock: parts.clock, ms: parts.inactivityMs, signal: any };
@@ -43,6 +44,7 @@ export async function* followFeed(
       if (signal?.aborted) return;
       if (!isTransient(error) || ++failures >= parts.maxAttempts) throw error;
       await pause(parts.clock, backoffOf(parts, failures, error), signal);
+      if (signal?.aborted) return;
     } finally {
       connection.abort();
     }

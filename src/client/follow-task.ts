@@ -22,7 +22,7 @@ import {
   ProtocolError,
   RateLimitError,
   TimeoutError,
-  UhpError,
+  type UhpError,
 } from './errors.ts';
 import { assemble, type Assembly } from './assemble-output.ts';
 import { awaitResponse } from './await-response.ts';

@@ -1,16 +1,19 @@
 /** Begins a reading that goes on where the last one stopped, and ends soon after the signal aborts. */
 export type Begin<T> = (leaving: AbortSignal) => AsyncGenerator<T, void>;
 
+interface Reading<T> {
+  readonly leaving: AbortController;
+  readonly items: AsyncGenerator<T, void>;
+  /** Null: nothing was asked for yet. */
+  readonly first: Promise<IteratorResult<T, void>> | null;
+}
+
 /**
  * Readers of one thing, one at a time: who comes second waits, and goes on where the first one stopped.
  * @param atOnce  The first reading begins now, and its first item waits for its reader.
  */
 export function takeTurns<T>(begin: Begin<T>, atOnce: boolean): Begin<T> {
-  const open = () => {
-    const leaving = new AbortController();
-    return { leaving, items: begin(leaving.signal) };
-  };
-  let waiting = atOnce ? prefetched(open()) : null;
+  let waiting = atOnce ? openAtOnce(begin) : null;
   let turn = Promise.resolve();
 
   return async function* read(leaving) {
@@ -20,7 +23,7 @@ export function takeTurns<T>(begin: Begin<T>, atOnce: boolean): Begin<T> {
       release = resolve;
     });
     await before;
-    const reading = waiting ?? { ...open(), first: null };
+    const reading = waiting ?? open(begin);
     waiting = null;
     const leave = () => reading.leaving.abort();
     leaving.addEventListener('abort', leave);
@@ -32,14 +35,21 @@ export function takeTurns<T>(begin: Begin<T>, atOnce: boolean): Begin<T> {
     } finally {
       leaving.removeEventListener('abort', leave);
       leave();
+      reading.items.return().catch(() => undefined);
       release();
     }
   };
 }
 
-function prefetched<T, R extends { readonly items: AsyncGenerator<T, void> }>(reading: R) {
+function open<T>(begin: Begin<T>): Reading<T> {
+  const leaving = new AbortController();
+  return { leaving, items: begin(leaving.signal), first: null };
+}
+
+function openAtOnce<T>(begin: Begin<T>): Reading<T> {
+  const reading = open(begin);
   const first = reading.items.next();
-  // Whoever reads gets the error; if nobody does, it is kept by who began the reading.
+  // Whoever reads gets the error; nobody has to.
   first.catch(() => undefined);
   return { ...reading, first };
 }

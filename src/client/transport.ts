@@ -37,11 +37,11 @@ export interface TransportSettings extends Patience {
 
 export interface Transport {
   /** Tried once. @throws UhpError  Whatever is not 2xx. */
-  send(call: Call): Promise<Response>;
+  readonly send: (call: Call) => Promise<Response>;
   /** Tried again where that may help; the body is the caller's to read. */
-  open(call: Call): Promise<Response>;
+  readonly open: (call: Call) => Promise<Response>;
   /** The same, with the body read and parsed. */
-  json<T>(call: Call): Promise<T>;
+  readonly json: <T>(call: Call) => Promise<T>;
 }
 
 /** A path whose parts cannot break out of their places. */
@@ -109,8 +109,11 @@ async function reach({ fetch, ...settings }: TransportSettings, call: Call): Pro
 }
 
 function queryOf(query: Call['query'] = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== null) given.set(name, String(value));
+  const text = given.toString();
+  return text === '' ? '' : `?${text}`;
 }
 
 /** @throws ConnectionError, ProtocolError */

@@ -14,9 +14,15 @@ import type { Usage } from './usage.ts';
 
 export type UserPart =
   | { readonly type: 'text'; readonly text: string }
-  /** A text file given inline; it reaches the model as text under its name. */
-  | { readonly type: 'file'; readonly filename: string; readonly mediaType: string; readonly text: string }
-  /** An image or another file: its bytes are in the content store under `ref` (E-105). */
+  /** A text file given inline; it reaches the model as text under its name, and lies at `path` in the working directory. */
+  | {
+      readonly type: 'file';
+      readonly filename: string;
+      readonly mediaType: string;
+      readonly text: string;
+      readonly path?: string;
+    }
+  /** An image or another file: `ref` names its bytes in the content store (E-105), or as `file:<id>` a file of the server. */
   | {
       readonly type: 'media';
       readonly mediaType: string;

@@ -204,10 +204,26 @@ function userContent(part: UserPart, { shelf }: TurnOptions): UserMessage['conte
     case 'text':
       return isBlank(part.text) ? [] : [{ type: 'text', text: part.text }];
     case 'file':
-      return [{ type: 'text', text: attachedFileText(part.filename, part.text) }];
+      return [{ type: 'text', text: attachedFileText(part.filename, part.text) }, ...placeText(part)];
     case 'media':
-      return [mediaPart(part, shelf)];
+      // Where a file lies in the working directory says enough to a model that cannot be shown it.
+      return part.path !== undefined && !(shelf.get(part.ref) instanceof Uint8Array)
+        ? placeText(part)
+        : [mediaPart(part, shelf), ...placeText(part)];
   }
+}
+
+function placeText(
+  part: Extract<UserPart, { type: 'file' | 'media' }>,
+): Extract<UserMessage['content'][number], { type: 'text' }>[] {
+  if (part.path === undefined) return [];
+  const size = part.type === 'media' ? `, ${part.bytes} bytes` : '';
+  return [
+    {
+      type: 'text',
+      text: `[The attached file lies in the working directory: ${JSON.stringify(part.path)} (${part.mediaType}${size}).]`,
+    },
+  ];
 }
 
 function replyContent(part: AssistantPart, { dropBound = false }: TurnOptions): Reply['content'] {

@@ -17,6 +17,7 @@ import type { Random } from '../core/random.ts';
 import { defaultVersion } from '../protocol/uhp/versions.ts';
 import { admit, identify, isOpenPath, verbOf } from './door.ts';
 import { answerBadHttp, sendError } from './error-mapping.ts';
+import { addFormBody } from './form-body.ts';
 import { addJsonBody } from './json-body.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import type { OpenCall, Route, RouteShape } from './route.ts';
@@ -120,6 +121,7 @@ function createApp({ keys, logger, settings }: RouteServerOptions): FastifyInsta
   });
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   addJsonBody(app);
+  addFormBody(app);
   app.decorateRequest('caller', null);
   app.addHook('onRequest', (request, reply) => admit(keys, request, reply));
   app.setErrorHandler((error, request, reply) => sendError(error, { request, reply, logger, maxBodyBytes }));

@@ -10,8 +10,9 @@ export interface Route {
 
 export type Verb =
   /** Served to everybody (U-040). */
-  | { readonly open: true; handle(call: OpenCall): unknown }
-  | { readonly open?: never; readonly scope: Scope; handle(call: Call): unknown };
+  | { readonly open: true; readonly body?: never; handle(call: OpenCall): unknown }
+  /** `body: 'stream'`: a form, which the handler reads by itself. */
+  | { readonly open?: never; readonly scope: Scope; readonly body?: 'stream'; handle(call: Call): unknown };
 
 export interface RouteShape {
   Params: Readonly<Record<string, string | undefined>>;

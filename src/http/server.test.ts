@@ -120,6 +120,7 @@ async function serve(): Promise<Bench> {
     runs: createBackgroundRuns({ clock: systemClock, logger: logger }),
     frames: createFrameFeeds(log),
     files: null,
+    uploads: null,
     clock,
     random,
     logger,
@@ -131,6 +132,8 @@ async function serve(): Promise<Bench> {
       permissions: { ...allowAll, expiresAfterSeconds: 600 },
       streamRetentionSeconds: 60,
       sessionRetentionSeconds: null,
+      maxUploadBytes: 1_000_000,
+      uploadRetentionSeconds: 60,
       linkBase: () => 'http://127.0.0.1',
     },
     owner: 'test',
@@ -284,8 +287,8 @@ describe('tasks over HTTP', () => {
     const { url } = await serve();
     expect(await json(fetch(`${url}/v1/uhp`))).toMatchObject({
       object: 'uhp.discovery',
-      conformance_class: 'core',
-      capabilities: { streaming: true, cancellation: true, session_listing: false, reins_approvals: true },
+      conformance_class: 'full',
+      capabilities: { streaming: true, cancellation: true, session_listing: true, reins_approvals: true },
     });
   });
 

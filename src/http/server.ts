@@ -17,6 +17,7 @@ import { sessionFileRoutes } from './routes/session-files.ts';
 import { shareRoutes } from './routes/shares.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { steeringRoutes } from './routes/steering.ts';
+import { uploadRoutes } from './routes/uploads.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import type { Webhooks } from '../webhooks/manage-webhooks.ts';
 import { createSendStream } from './send-stream.ts';
@@ -59,6 +60,7 @@ export function createHttpServer({
     ...webhookRoutes(webhooks),
     ...sessionFileRoutes(services, preview),
     ...shareRoutes(services),
+    ...uploadRoutes(services),
   ];
   const keys = {
     keyByHash: async (hash: string) => (hash === operatorKey?.hash ? operatorKey : store.keyByHash(hash)),

@@ -7,6 +7,7 @@ import { findContinuable } from './find-in-scope.ts';
 import { findPlace, forkUnavailable, notTip, type Place } from './find-place.ts';
 import { head, toWellFormed } from '../core/text.ts';
 import { readHistory } from './read-history.ts';
+import { keptItems, takeInFiles, type FilesOwner } from './take-in-files.ts';
 import { limitsOf, refuseTimeout } from './task-limits.ts';
 import { NotFoundError, RateLimitedError, RequestError, SessionBusyError, TaskEndedError } from '../core/errors.ts';
 import { runConfigOf } from './run-config.ts';
@@ -55,18 +56,37 @@ export async function acceptTask(services: Services, request: TaskRequest): Prom
   refuseTimeout(services, request.body);
   const place = await findPlace(services, request);
   const model = await chooseModel(services, request.body, place.harness);
-  const admission = await makeAdmission(services, request, { ...place, model });
-  if (place.fork !== null && !(await services.files?.restore(place.fork, admission.sessionId))) throw forkUnavailable();
-  await services.ownership.present();
-  const admitted = await services.log.admit(admission);
+  const admitted = await admit(services, request, { ...place, model });
   if (admitted.outcome === 'replayed') return replayOf(services, request.principal, admitted);
-  if (admitted.outcome !== 'admitted') {
-    if (admission.newSession !== undefined) await services.workspaces.remove(admission.sessionId);
-    throw refusal(admission, admitted);
-  }
   const { run } = admitted;
   services.runs.start(run.runId, (signals) => executeRun(services, { run, continues: false, ...signals }));
   return { runId: run.runId, sessionId: run.sessionId, replayed: false, sameBody: true };
+}
+
+type Admitted = Extract<AdmitResult, { outcome: 'admitted' | 'replayed' }>;
+
+/** From here on something is written: where the task is refused after all, its new session's folder goes again. */
+async function admit(services: Services, request: TaskRequest, place: TaskPlace): Promise<Admitted> {
+  const { random } = services;
+  const { fork, session } = place;
+  const { runId, sessionId } = request.ids ?? {
+    runId: runIds.make(random.token()),
+    sessionId: sessionIds.make(random.token()),
+  };
+  const owner = { principal: request.principal, runId, sessionId: session?.sessionId ?? sessionId };
+  let isAdmitted = false;
+  try {
+    if (fork !== null && (await services.files?.restore(fork, owner.sessionId)) !== true) throw forkUnavailable();
+    const messages = await takeInFiles(services, owner, request.body.messages);
+    const admission = await makeAdmission(services, { ...request, ...owner, messages }, place);
+    await services.ownership.present();
+    const result = await services.log.admit(admission);
+    isAdmitted = result.outcome === 'admitted';
+    if (result.outcome !== 'admitted' && result.outcome !== 'replayed') throw refusal(admission, result);
+    return result;
+  } finally {
+    if (!isAdmitted && session === null && request.ids === undefined) await services.workspaces.remove(owner.sessionId);
+  }
 }
 
 async function findRepeated(services: Services, { principal, idempotency }: TaskRequest): Promise<Accepted | null> {
@@ -85,16 +105,17 @@ async function replayOf(
   return { runId, sessionId, replayed: true, sameBody };
 }
 
+type TaskPlace = Place & { readonly model: TaskModel };
+
 async function makeAdmission(
   services: Services,
-  { principal, body, idempotency, ids, queued, child, cause = 'submit' }: TaskRequest,
-  { harness, session, previousRunId, fork, model }: Place & { readonly model: TaskModel },
+  task: TaskRequest & FilesOwner & { readonly messages: readonly UserMessage[] },
+  { harness, session, previousRunId, fork, model }: TaskPlace,
 ): Promise<Admission> {
-  const { clock, random, owner } = services;
+  const { principal, body, messages, idempotency, queued, child, cause = 'submit', runId, sessionId } = task;
+  const { clock, owner } = services;
   const atMs = clock.now();
-  const runId = ids?.runId ?? runIds.make(random.token());
-  const sessionId = session?.sessionId ?? ids?.sessionId ?? sessionIds.make(random.token());
-  const task = {
+  const facts = {
     harnessId: harness.harnessId,
     createdAt: Math.floor(atMs / 1000),
     metadata: queued === undefined ? body.metadata : { ...body.metadata, reins_message_id: queued.messageId },
@@ -104,7 +125,7 @@ async function makeAdmission(
     previousResponseId: previousRunId,
     reinsEvents: body.reinsEvents,
     view: 1,
-    inputItems: body.inputItems,
+    inputItems: keptItems(body.inputItems),
     linkBase: services.settings.linkBase(),
     ...(fork === null ? {} : { forkedFrom: fork.runId }),
     ...(model.fallback === undefined ? {} : { modelFallback: model.fallback }),
@@ -114,8 +135,8 @@ async function makeAdmission(
   const data = {
     leg: 1,
     cause,
-    ...(body.messages.length === 0 ? {} : { input: body.messages }),
-    task,
+    ...(messages.length === 0 ? {} : { input: messages }),
+    task: facts,
     _config: child === undefined ? config : { ...config, permissions: child.permissions },
     ...(agent === undefined ? {} : { agent: agent.ref }),
     ...(child === undefined ? {} : { parent: child.parent }),
@@ -128,7 +149,7 @@ async function makeAdmission(
     sessionId,
     harnessId: harness.harnessId,
     principal,
-    ...(session === null ? { newSession: { title: titleOf(body.messages), ...(await forkOf(services, fork)) } } : {}),
+    ...(session === null ? { newSession: { title: titleOf(messages), ...(await forkOf(services, fork)) } } : {}),
     previousRunId,
     store: body.store,
     owner,

@@ -83,6 +83,7 @@ async function rig(
     runs: createBackgroundRuns({ clock, logger: silentLogger }),
     frames: createFrameFeeds(log),
     files: null,
+    uploads: null,
     settings: {
       timeoutSeconds: 60,
       maxTimeoutSeconds: 600,
@@ -91,6 +92,8 @@ async function rig(
       permissions: { ...allowAll, expiresAfterSeconds: 600 },
       streamRetentionSeconds: 86_400,
       sessionRetentionSeconds: null,
+      maxUploadBytes: 1_000_000,
+      uploadRetentionSeconds: 60,
       linkBase: () => 'http://127.0.0.1',
     },
   };

@@ -11,6 +11,7 @@ import { applyDrafts } from '../core/closing.ts';
 import { createRunRecorder, finalStatus, type RunRecorder } from './run-recorder.ts';
 import { deadlineOf, evolve, type RunState } from '../core/run-state.ts';
 import { foldLog } from './fold-log.ts';
+import { placeInputFiles } from './place-input-files.ts';
 import { readHistory } from './read-history.ts';
 import { startDeadline, type TurnDeadline } from './turn-deadline.ts';
 import { stopOf } from '../core/stop-turn.ts';
@@ -85,6 +86,7 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
   if (adapter === undefined) throw new ConfigurationError('The harness of this task is not installed any more.');
   const { messages: history, todos } = await readHistory(services, run);
   const workspace = await services.workspaces.ensure(run.sessionId);
+  await placeInput(services, { run, workspace, state });
   await services.files?.begin(run);
   const session = await adapter.openSession({
     sessionId: run.sessionId,
@@ -100,6 +102,16 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
     // The run does not wait for its harness to clean up; a shutdown does, within the grace period.
     services.runs.cleanUp(run.runId, async () => session[Symbol.asyncDispose]());
   }
+}
+
+/** Once a step has begun, what lies there is the agent's. */
+async function placeInput(
+  services: Services,
+  { run, workspace, state }: { readonly run: RunRecord; readonly workspace: string; readonly state: RunState },
+): Promise<void> {
+  if (state.step > 0) return;
+  const [first] = await services.store.readEvents(run.runId, { after: 0, limit: 1 });
+  if (first?.type === 'run-started') await placeInputFiles(services, workspace, first.data.input ?? []);
 }
 
 function openTurn(

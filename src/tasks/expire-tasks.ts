@@ -7,7 +7,10 @@ const deliveriesForMs = 30 * 86_400_000;
  * ended long ago are removed, what they were folded into stays (UD-62). Never touches a running task (UD-14). A signal stops it
  * between two short pieces of work.
  */
-export async function expireTasks({ store, clock, settings, logger }: Services, signal?: AbortSignal): Promise<void> {
+export async function expireTasks(
+  { store, clock, settings, logger, uploads }: Services,
+  signal?: AbortSignal,
+): Promise<void> {
   const nowMs = clock.now();
   const { sessionRetentionSeconds, streamRetentionSeconds } = settings;
   const pruned = await store.prune({
@@ -18,6 +21,8 @@ export async function expireTasks({ store, clock, settings, logger }: Services, 
     sessionRetentionSeconds === null
       ? []
       : await store.expireSessions({ updatedBeforeMs: nowMs - sessionRetentionSeconds * 1000, nowMs });
+  for (const { fileId } of await store.expireUploads(nowMs - settings.uploadRetentionSeconds * 1_000))
+    await uploads?.remove(fileId);
   await store.pruneDeliveries(nowMs - deliveriesForMs);
   if (pruned.runs + pruned.keys + expired.length > 0)
     logger.info('Retention has removed what was due.', { ...pruned, sessions: expired.length });

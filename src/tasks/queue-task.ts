@@ -7,6 +7,7 @@ import { HarnessMismatchError, IdempotencyConflictError, NotFoundError, RequestE
 import { isJsonObject, toJsonValue } from '../core/json.ts';
 import { startQueued } from './start-queued.ts';
 import type { QueuedTask, SessionRecord } from '../stores/store.ts';
+import { uploadGiven } from './take-in-files.ts';
 import type { RunId } from '../core/ids.ts';
 import type { Services } from './services.ts';
 import type { TaskBody } from './task-body.ts';
@@ -44,7 +45,8 @@ export async function queueTask(services: Services, principal: string, followUp:
   const { sessionId } = session;
   await refuseEarly(services, session, body);
   const messageId = followUp.messageId ?? `msg_${services.random.token()}`;
-  const stored = toJsonValue(body);
+  const messages = await uploadGiven(services, principal, body.messages);
+  const stored = toJsonValue({ ...body, messages });
   if (!isJsonObject(stored)) throw new TypeError('A task is an object.');
   const task = { messageId, sessionId, principal, body: stored, bodyHash };
   const queued = await services.store.enqueue(task, maxEntries);

@@ -7,6 +7,7 @@ import type { Random } from '../core/random.ts';
 import type { Ownership } from './ownership.ts';
 import type { RunPermissions } from '../core/run-event.ts';
 import type { RunLog } from '../stores/run-log.ts';
+import type { Uploads } from '../files/uploads.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import type { Store } from '../stores/store.ts';
 import type { Workspaces } from '../files/workspaces.ts';
@@ -28,6 +29,10 @@ export interface TaskSettings {
   readonly templates?: readonly string[];
   /** Of the files of one skill or plugin; absent: 20 MiB (UD-63). */
   readonly maxBundleBytes?: number;
+  /** Of one file (UD-63). */
+  readonly maxUploadBytes: number;
+  /** How long uploads are kept (UD-62). */
+  readonly uploadRetentionSeconds: number;
   /** Base of the links in answers, without a slash at its end; known once the server listens, where none is set. */
   linkBase(): string;
 }
@@ -40,6 +45,8 @@ export interface Services {
   readonly workspaces: Workspaces;
   /** What tasks make is kept; null: it stays in the caller's own folder and nowhere else. */
   readonly files: SessionFiles | null;
+  /** What clients send for their tasks; null: they send none. */
+  readonly uploads: Uploads | null;
   readonly runs: BackgroundRuns;
   readonly frames: FrameFeeds;
   readonly clock: Clock;

@@ -9,10 +9,12 @@ import { findRun } from './find-in-scope.ts';
 import type { RunId } from '../core/ids.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
-import type { UserPart } from '../core/run-event.ts';
+import { placeInputFiles } from './place-input-files.ts';
+import { takeInFiles } from './take-in-files.ts';
+import type { InputPart } from '../core/input-file.ts';
 
 export interface SteeringMessage {
-  readonly content: readonly UserPart[];
+  readonly content: readonly InputPart[];
   /** The caller's own, for repeating; null = one is made. */
   readonly messageId: string | null;
 }
@@ -31,7 +33,9 @@ export async function steerTask(
   await requireSteering(services, run);
   const { runId } = run;
   const messageId = message.messageId ?? `msg_${services.random.token()}`;
-  const data = { messageId, content: message.content, mode: 'steer' } as const;
+  const messages = await takeInFiles(services, run, [{ content: message.content }]);
+  await placeInputFiles(services, await services.workspaces.ensure(run.sessionId), messages);
+  const data = { messageId, content: messages.flatMap(({ content }) => content), mode: 'steer' } as const;
   const event = { ...(await factPosition(services, run)), type: 'user-message', data } as const;
   const stored = await services.log.appendFact({ event });
   switch (stored.outcome) {

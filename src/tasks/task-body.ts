@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import type { Limits, UserMessage } from '../core/run-event.ts';
+import type { InputMessage } from '../core/input-file.ts';
+import type { Limits } from '../core/run-event.ts';
 
 /** What a caller asks for, parsed at the door. Names that the caller may have invented are plain strings. */
 export interface TaskBody {
-  readonly messages: readonly UserMessage[];
+  /** Files among them are taken in when the task is (UD-44). */
+  readonly messages: readonly InputMessage[];
   readonly instructions: string | null;
   readonly inputItems: readonly JsonValue[];
   readonly model: string | null;
@@ -46,11 +48,19 @@ const name = z.string().nullable().default(null);
 const number = z.number().nullable().default(null);
 const part = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),
-  z.object({ type: z.literal('file'), filename: z.string(), mediaType: z.string(), text: z.string() }),
+  z.object({
+    type: z.literal('file'),
+    filename: z.string(),
+    mediaType: z.string(),
+    text: z.string(),
+    path: z.string().exactOptional(),
+  }),
+  z.object({ type: z.literal('named-file'), fileId: z.string(), filename: name, param: z.string() }),
   z.object({
     type: z.literal('media'),
     mediaType: z.string(),
     filename: z.string().exactOptional(),
+    path: z.string().exactOptional(),
     ref: z.string(),
     bytes: z.number(),
   }),

@@ -4,8 +4,12 @@ import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import { evolve, initialRunState } from '../core/run-state.ts';
 import { plainSetup } from '../stores/store.ts';
 import type { Admission, HarnessRecord, KeyRecord, Store } from '../stores/store.ts';
+import { describeFiles } from './store-contract-files.ts';
 import { describePeople } from './store-contract-people.ts';
+import { describePrincipals } from './store-contract-principals.ts';
 import { describeQueue } from './store-contract-queue.ts';
+import { describeSessions } from './store-contract-sessions.ts';
+import { describeWebhooks } from './store-contract-webhooks.ts';
 import { admissionOf, continuationOf, noteDraft, stampAll, textDraft } from './store-samples.ts';
 import { admitted, entry, finish, lastSeq, readAll, write } from './store-steps.ts';
 
@@ -40,6 +44,10 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
     describeRecords(fresh);
     describePeople(fresh);
     describeQueue(fresh);
+    describeFiles(fresh);
+    describeSessions(fresh);
+    describePrincipals(fresh);
+    describeWebhooks(fresh);
   });
 }
 

@@ -172,6 +172,7 @@ function createServices({
     runs: createBackgroundRuns({ clock, logger }),
     frames: createFrameFeeds(log),
     files: null,
+    uploads: null,
     settings: {
       timeoutSeconds: 86_400,
       maxTimeoutSeconds: 86_400,
@@ -180,6 +181,8 @@ function createServices({
       permissions: allowAll,
       streamRetentionSeconds: 86_400,
       sessionRetentionSeconds: null,
+      maxUploadBytes: 1_000_000,
+      uploadRetentionSeconds: 60,
       linkBase: () => 'http://127.0.0.1',
     },
   };

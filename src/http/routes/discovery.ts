@@ -11,7 +11,9 @@ export function discoveryRoutes(implementation: Discovery['implementation']): re
       harness_management: true,
       plugins: true,
       idempotency: true,
+      files_input: true,
       files_output: true,
+
       session_listing: true,
       session_sharing: true,
       reins_events: true,

@@ -1,5 +1,5 @@
-// The `input` of a task (U-210, UD-42 to UD-44). Served now: text, and text files given inline. Nothing is dropped in
-// silence: dropping content would change the task (UD-43).
+// The `input` of a task (U-210, UD-42 to UD-44): text, files and images, inline or by id. Nothing is dropped in silence:
+// dropping content would change the task (UD-43). What a file is to a task is decided where it is taken in.
 //
 // An assistant item is earlier conversation that the client kept itself. The engine's input is the user's side only, so it
 // is carried as a user message that says whose words they are.
@@ -8,10 +8,10 @@ import { InvalidInputError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { head } from '../../core/text.ts';
 import { userText } from '../../core/user-text.ts';
-import type { UserMessage, UserPart } from '../../core/run-event.ts';
+import { isInputFile, type InputFile, type InputMessage, type InputPart } from '../../core/input-file.ts';
 
 export interface Input {
-  readonly messages: readonly UserMessage[];
+  readonly messages: readonly InputMessage[];
   /** Texts of system and developer items, in order. */
   readonly instructions: readonly string[];
   readonly items: readonly JsonValue[];
@@ -33,13 +33,13 @@ export function parseInput(input: JsonValue, roles: readonly Role[] = allRoles):
   const instructions = parsed.filter(({ role }) => role === 'system' || role === 'developer');
   return {
     messages: parsed.flatMap(toMessage),
-    instructions: instructions.map(({ content }) => userText(content)),
+    instructions: instructions.map(({ content }) => wordsOf(content)),
     items,
   };
 }
 
-function isGiven(part: UserPart): boolean {
-  return part.type === 'media' || part.text !== '';
+function isGiven(part: InputPart): boolean {
+  return part.type !== 'text' || part.text !== '';
 }
 
 function toItems(input: JsonValue): readonly JsonValue[] {
@@ -54,7 +54,7 @@ function toItems(input: JsonValue): readonly JsonValue[] {
 
 interface ParsedItem {
   readonly role: Role;
-  readonly content: readonly UserPart[];
+  readonly content: readonly InputPart[];
 }
 
 function parseItem(item: JsonValue, roles: readonly Role[], path: string): ParsedItem {
@@ -82,60 +82,63 @@ function parseRole(role: JsonValue, roles: readonly Role[], path: string): Role 
   throw new InvalidInputError(`${path} must be ${roles.join(' or ')}.`, path);
 }
 
-function parsePart(part: JsonValue, role: Role, path: string): UserPart {
+function parsePart(part: JsonValue, role: Role, path: string): InputPart {
   if (!isJsonObject(part)) throw new InvalidInputError(`${path} must be an object with a type.`, path);
   const { type } = part;
   if (type === 'input_text' || (type === 'output_text' && role === 'assistant')) {
     if (typeof part['text'] === 'string') return { type: 'text', text: part['text'] };
     throw new InvalidInputError(`${path}.text must be a string.`, `${path}.text`);
   }
-  if (type === 'input_file' && role === 'user') return parseFile(part, path);
-  if (type === 'input_image') {
-    throw new InvalidInputError('Images are not served by this server yet.', `${path}.type`);
-  }
+  if (type === 'input_file' && role === 'user') return parseFile(part, path, 'file_data');
+  if (type === 'input_image' && role === 'user') return parseFile(part, path, imageKey(part));
   throw new InvalidInputError(`${path}.type is not a part that ${role} content may hold.`, `${path}.type`);
 }
 
-const dataUrl = /^data:([^;,]+)(?:;[^;,]+)*;base64,/i;
-const textType = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|toml|javascript|x-sh|sql|.+\+(?:json|xml)))$/;
+const dataUrl = /^data:([^;,]*)(?:;[^;,]+)*;base64,/i;
 
-function parseFile(part: JsonObject, path: string): UserPart {
-  if ((part['file_id'] ?? null) !== null) {
-    throw new InvalidInputError('Uploaded files are not served by this server yet.', `${path}.file_id`);
-  }
-  const data = part['file_data'];
-  const prefix = typeof data === 'string' ? dataUrl.exec(head(data, 1000)) : null;
-  if (typeof data !== 'string' || prefix === null) {
-    throw new InvalidInputError(`${path}.file_data must be a base64 data URL.`, `${path}.file_data`);
-  }
-  const mediaType = (prefix[1] ?? '').toLowerCase();
-  if (!textType.test(mediaType)) {
-    throw new InvalidInputError('Only text files are served by this server yet.', `${path}.file_data`);
-  }
-  const text = decodeText(data.slice(prefix[0].length));
-  if (text === null) {
-    throw new InvalidInputError(`${path}.file_data must be UTF-8 text in base64.`, `${path}.file_data`);
-  }
-  return { type: 'file', filename: parseFilename(part['filename'] ?? null, `${path}.filename`), mediaType, text };
+function imageKey(part: JsonObject): 'image_url' | 'file_data' {
+  return (part['image_url'] ?? null) === null ? 'file_data' : 'image_url';
 }
 
-function decodeText(base64: string): string | null {
+function parseFile(part: JsonObject, path: string, key: 'file_data' | 'image_url'): InputFile {
+  const filename = parseFilename(part['filename'] ?? null, `${path}.filename`);
+  const fileId = part['file_id'] ?? null;
+  if (fileId !== null) {
+    if (typeof fileId === 'string') return { type: 'named-file', fileId, filename, param: path };
+    throw new InvalidInputError(`${path}.file_id must be a string.`, `${path}.file_id`);
+  }
+  const data = part[key];
+  const param = `${path}.${key}`;
+  const prefix = typeof data === 'string' ? dataUrl.exec(head(data, 1000)) : null;
+  if (typeof data !== 'string' || prefix === null) {
+    // An address of the client's is never fetched: it would be asked from inside our network.
+    throw new InvalidInputError(`${param} must be a base64 data URL; give other files by file_id.`, param);
+  }
+  const bytes = decodeBase64(data.slice(prefix[0].length));
+  if (bytes === null) throw new InvalidInputError(`${param} is not valid base64.`, param);
+  return { type: 'given-file', filename, mediaType: (prefix[1] ?? '').toLowerCase(), bytes, param: path };
+}
+
+function decodeBase64(base64: string): Uint8Array | null {
   try {
-    const bytes = Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0));
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0));
   } catch {
     return null;
   }
 }
 
-function parseFilename(filename: JsonValue, path: string): string {
-  if (filename === null || filename === '') return 'attachment.txt';
+function parseFilename(filename: JsonValue, path: string): string | null {
+  if (filename === null || filename === '') return null;
   if (typeof filename !== 'string') throw new InvalidInputError(`${path} must be a string.`, path);
-  return head(filename.replace(/\p{Cc}/gu, ' '), 255);
+  return head(filename, 1000);
 }
 
-function toMessage({ role, content }: ParsedItem): readonly UserMessage[] {
+function toMessage({ role, content }: ParsedItem): readonly InputMessage[] {
   if (role === 'user') return [{ content }];
   if (role !== 'assistant') return [];
-  return [{ content: [{ type: 'text', text: `Your earlier answer in this conversation:\n${userText(content)}` }] }];
+  return [{ content: [{ type: 'text', text: `Your earlier answer in this conversation:\n${wordsOf(content)}` }] }];
+}
+
+function wordsOf(content: readonly InputPart[]): string {
+  return userText(content.filter((part) => !isInputFile(part)));
 }

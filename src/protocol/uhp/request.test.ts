@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { InvalidInputError } from '../../core/errors.ts';
-import { userText } from '../../core/user-text.ts';
 import { parseCreateResponse } from './request.ts';
 
 const part = (value: unknown) => ({ input: [{ role: 'user', content: [value] }] });
@@ -32,6 +31,7 @@ test('U-200: a bare string is one user message, and every default is filled in',
     timeoutSeconds: null,
     metadata: {},
     reinsEvents: false,
+    fork: false,
     ignoredFields: [],
     bodyHashInput: { input: 'hello' },
   });
@@ -53,11 +53,10 @@ describe('UD-45: a wrong type is refused with the path of the field', () => {
     [part({ type: 'nonsense' }), 'input[0].content[0].type'],
     [part({ type: 'output_text', text: 'x' }), 'input[0].content[0].type'],
     [part({ type: 'input_text', text: 1 }), 'input[0].content[0].text'],
-    [part({ type: 'input_image', image_url: 'x' }), 'input[0].content[0].type'],
-    [part({ type: 'input_file', file_id: 'file_1' }), 'input[0].content[0].file_id'],
+    [part({ type: 'input_image', image_url: 'x' }), 'input[0].content[0].image_url'],
+    [part({ type: 'input_file', file_id: 1 }), 'input[0].content[0].file_id'],
     [part({ type: 'input_file', file_data: 'hello' }), 'input[0].content[0].file_data'],
-    [part({ type: 'input_file', file_data: fileOf('image/png', 'x') }), 'input[0].content[0].file_data'],
-    [part({ type: 'input_file', file_data: 'data:text/plain;base64,/w==' }), 'input[0].content[0].file_data'],
+    [part({ type: 'input_file', file_data: 'data:text/plain;base64,/' }), 'input[0].content[0].file_data'],
     [{ input: 'x', model: 5 }, 'model'],
     [{ input: 'x', model: '' }, 'model'],
     [{ input: 'x', stream: 'true' }, 'stream'],
@@ -100,22 +99,21 @@ test('UD-42: system and developer items add to the instructions; assistant items
     ],
   });
   expect(parsed.instructions).toBe('first\n\nsecond\n\nthird');
-  expect(parsed.messages.map(({ content }) => userText(content))).toEqual([
-    'one',
-    'Your earlier answer in this conversation:\ntwo',
-    'three',
-  ]);
+  expect(
+    parsed.messages.map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : part.type)).join()),
+  ).toEqual(['one', 'Your earlier answer in this conversation:\ntwo', 'three']);
   expect(parsed.inputItems).toHaveLength(5);
 });
 
-test('U-210: an inline text file becomes a file part', () => {
+test('U-210: an inline file keeps its bytes, its name and its place', () => {
   const file = { type: 'input_file', filename: 'a.txt', file_data: fileOf('text/plain', 'the token é') };
   const input = [{ role: 'user', content: [{ type: 'input_text', text: 'read' }, file] }];
   expect(parseCreateResponse({ input }).messages[0]?.content[1]).toEqual({
-    type: 'file',
+    type: 'given-file',
     filename: 'a.txt',
     mediaType: 'text/plain',
-    text: 'the token é',
+    bytes: new TextEncoder().encode('the token é'),
+    param: 'input[0].content[1]',
   });
 });
 

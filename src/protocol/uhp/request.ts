@@ -6,13 +6,13 @@
 import * as z from 'zod';
 import { InvalidInputError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
-import type { UserMessage } from '../../core/run-event.ts';
+import type { InputMessage } from '../../core/input-file.ts';
 import { parseInput } from './input.ts';
 import { checkFields, readBody } from './parse-body.ts';
 
 /** A task as asked for, every default filled in. */
 export interface CreateResponse {
-  readonly messages: readonly UserMessage[];
+  readonly messages: readonly InputMessage[];
   /** `instructions`, then the system and developer items of the input, joined; null = none. */
   readonly instructions: string | null;
   /** The input as items, for `input_items` (U-211). */

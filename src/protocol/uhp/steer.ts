@@ -3,7 +3,7 @@ import { checkFields, readBody } from './parse-body.ts';
 import { messageId } from './message-id.ts';
 import { parseInput } from './input.ts';
 import type { RunId } from '../../core/ids.ts';
-import type { UserPart } from '../../core/run-event.ts';
+import type { InputPart } from '../../core/input-file.ts';
 
 /** A message that a task at work has taken in. */
 export type UhpMessage = {
@@ -16,7 +16,7 @@ const steerBody = z.object({ message_id: messageId });
 
 /** The body of UR-20. @throws InvalidInputError */
 export function parseSteer(body: unknown): {
-  readonly content: readonly UserPart[];
+  readonly content: readonly InputPart[];
   readonly messageId: string | null;
 } {
   const sent = readBody(body);

@@ -114,7 +114,7 @@ function harnessRecord(row: Row): HarnessRecord {
     timeoutSeconds: nullable(row, 'timeout_seconds', integer),
     permissions: nullable(row, 'permissions', permissions),
     planning: nullable(row, 'planning', flag),
-    setup: nullable(row, 'setup', setup) ?? plainSetup,
+    setup: nullable(row, 'setup', harnessSetup) ?? plainSetup,
     createdAtMs: integer(row, 'created_at'),
     deleted: flag(row, 'deleted'),
   };
@@ -134,7 +134,7 @@ function permissions(row: Row, name: string): RunPermissions {
   };
 }
 
-function setup(row: Row, name: string): HarnessSetup {
+function harnessSetup(row: Row, name: string): HarnessSetup {
   const stored = jsonObject(row, name);
   return {
     mcpServers: list(stored, 'mcpServers').map((server) => ({

@@ -251,6 +251,8 @@ const migrations: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN deleted_at INTEGER;
   ALTER TABLE sessions ADD COLUMN forked_from TEXT;
   ALTER TABLE sessions ADD COLUMN fork_history TEXT;
+  UPDATE sessions SET internal = 1
+    WHERE session_id IN (SELECT session_id FROM runs WHERE turn = 1 AND parent_run_id IS NOT NULL);
   CREATE INDEX sessions_of_principal ON sessions (principal, updated_at DESC, session_id)
     WHERE internal = 0 AND expired_at IS NULL AND deleted_at IS NULL;
   CREATE INDEX runs_of_principal ON runs (principal, created_at) WHERE parent_run_id IS NULL;

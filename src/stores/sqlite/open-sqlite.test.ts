@@ -5,12 +5,13 @@ import { DatabaseSync } from 'node:sqlite';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { allowAll } from '../../core/run-event.ts';
-import { harnessIds, keyIds } from '../../core/ids.ts';
+import { harnessIds, keyIds, webhookIds } from '../../core/ids.ts';
 import { plainSetup } from '../store.ts';
 import { SchemaError, StorageError } from '../../core/errors.ts';
 import { evolve, initialRunState } from '../../core/run-state.ts';
 import { arbitraryLog } from '../../testing/arbitrary-log.ts';
 import { describeStoreContract } from '../../testing/store-contract.ts';
+import { auditOf, delivered, deliveryOf, shareOf, uploadOf, webhookOf } from '../../testing/store-records.ts';
 import {
   admissionOf,
   factOf,
@@ -192,6 +193,19 @@ test('E-802: whatever the last append was, every other write is synced to the di
     () => store.putKey(key),
     () => store.putModelBlock({ provider: 'p', model: 'm' }, 1),
     () => store.putHarness({ ...owner, ...nothing, harnessId: a.harnessId }),
+    () => store.putUpload(uploadOf('u')),
+    () => store.expireUploads(9_000),
+    () => store.spend('owner', '2026-01-01', { tokens: 1 }),
+    () => store.appendAudit(auditOf('one')),
+    () => store.pruneAudit(9_000),
+    () => store.putWebhook(webhookOf('w')),
+    () => store.putDelivery(deliveryOf('d', webhookIds.make('w'))),
+    () => store.claimDeliveries({ nowMs: 9_000, untilMs: 9_500, limit: 9, except: [] }),
+    () => store.settleDelivery('d', delivered),
+    () => store.pruneDeliveries(9_000),
+    () => store.deleteWebhook(webhookIds.make('w')),
+    () => store.putShare(shareOf('s', a.sessionId)),
+    () => store.revokeShare(a.sessionId),
   ];
   for (const write of writes) {
     await store.append([], { durable: false });

@@ -15,7 +15,7 @@ export function principalMethods(db: Database): PrincipalStore {
     putKey: async (record) => void write(db, upsertKey, ...keyValues(record)),
 
     spending: async (principal, day) => spendingOf(db, principal, day),
-    spend: async (principal, day, more) => void db.transaction('durable', (tx) => spend(tx, { principal, day, more })),
+    spend: async (principal, day, more) => db.transaction('durable', (tx) => spend(tx, { principal, day, more })),
     taskCounts: async (principal, sinceMs) => taskCounts(db, principal, sinceMs),
 
     async appendAudit({ entryId, atMs, principal, keyId: key, action, object, requestId }) {
@@ -101,19 +101,14 @@ const insertAudit = `
   INSERT INTO audit (entry_id, at, principal, key_id, action, object, request_id) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 
 function auditQuery({ principal, action, after, limit }: AuditFilter): [string, ...SQLInputValue[]] {
-  const conditions: [string, SQLInputValue][] = [
-    ...(principal === undefined ? [] : [['principal = ?', principal] as [string, SQLInputValue]]),
-    ...(action === undefined ? [] : [['action = ?', action] as [string, SQLInputValue]]),
-    ...(after === undefined
-      ? []
-      : [['entry_no < (SELECT entry_no FROM audit WHERE entry_id = ?)', after] as [string, SQLInputValue]]),
-  ];
-  const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(([sql]) => sql).join(' AND ')}`;
-  return [
-    `SELECT * FROM audit ${where} ORDER BY entry_no DESC LIMIT ?`,
-    ...conditions.map(([, value]) => value),
-    limit,
-  ];
+  const asked = [
+    { sql: 'principal = ?', value: principal },
+    { sql: 'action = ?', value: action },
+    { sql: 'entry_no < (SELECT entry_no FROM audit WHERE entry_id = ?)', value: after },
+  ].flatMap(({ sql, value }) => (value === undefined ? [] : [{ sql, value }]));
+  const where = asked.length === 0 ? '' : `WHERE ${asked.map(({ sql }) => sql).join(' AND ')}`;
+  const sql = `SELECT * FROM audit ${where} ORDER BY entry_no DESC LIMIT ?`;
+  return [sql, ...asked.map(({ value }) => value), limit];
 }
 
 function auditEntry(row: Row): AuditEntry {

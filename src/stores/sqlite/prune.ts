@@ -10,6 +10,8 @@
 // P4. A run counts as pruned from its first changed page on, and is done with its last.
 // P5. A damaged batch stays as it is and keeps nothing else from being pruned; what it may have replaced stays too.
 // P6. Rows are changed in place: a row moved to the end of the table would lie in an era far from its run.
+// P7. A run of a deleted session keeps no event. Whoever began to take them away, the next prune goes on with it; only then
+//     is the run pruned as any other, with its keys.
 
 import { StorageError } from '../../core/errors.ts';
 import type { RunId } from '../../core/ids.ts';
@@ -35,9 +37,6 @@ export async function prune(
   const pruned = { keys: 0, runs: 0 };
   freeUnclaimed(db, endedBeforeMs);
   freeBundles(db, endedBeforeMs);
-  // Of sessions whose deletion a crash has cut short.
-  for (const row of db.all('SELECT run_no FROM runs WHERE pruned = 3'))
-    for (const _page of removeEvents(db, integer(row, 'run_no'))) await new Promise((resolve) => setImmediate(resolve));
   for (const step of pruneSteps(db, endedBeforeMs)) {
     if (step !== 'page') {
       pruned.runs += 1;
@@ -53,6 +52,8 @@ export async function prune(
 type Step = 'page' | { readonly keys: number };
 
 function* pruneSteps(db: Database, endedBeforeMs: number): Generator<Step> {
+  // Of sessions whose deletion a crash has cut short.
+  for (const row of db.all('SELECT run_no FROM runs WHERE pruned = 3')) yield* removeEvents(db, integer(row, 'run_no'));
   for (let next = nextPrunable(db, endedBeforeMs); next !== undefined; next = nextPrunable(db, endedBeforeMs)) {
     yield* pruneRun(db, next);
   }
@@ -81,9 +82,9 @@ const selectEras = `
   UNION ALL
   SELECT first_batch >> 11, coalesce(last_batch, (SELECT max(batch_no) FROM event_batches), first_batch) >> 11 FROM runs WHERE run_no = ?1`;
 
-/** The oldest ended run whose live events are due, or undefined. */
+/** The oldest ended run whose live events are due, or undefined; not one whose events are being taken away. */
 function nextPrunable(db: Reads, endedBeforeMs: number): RunId | undefined {
-  const sql = 'SELECT run_id FROM runs WHERE pruned <> 1 AND ended_at < ? ORDER BY ended_at LIMIT 1';
+  const sql = 'SELECT run_id FROM runs WHERE pruned <> 1 AND pruned <> 3 AND ended_at < ? ORDER BY ended_at LIMIT 1';
   const row = db.get(sql, endedBeforeMs);
   return row === undefined ? undefined : runId(row, 'run_id');
 }
@@ -166,7 +167,8 @@ function finish(tx: Transaction, id: RunId): number {
   tx.run('DELETE FROM messages WHERE run_no = (SELECT run_no FROM runs WHERE run_id = ?)', id);
   tx.run('DELETE FROM queued_tasks WHERE run_id = ?', id);
   // The result of `store: false` lives as long as its idempotency key (UD-07).
-  tx.run('UPDATE runs SET pruned = 1, response = iif(store, response, NULL) WHERE run_id = ?', id);
+  const done = 'UPDATE runs SET pruned = iif(pruned = 3, 3, 1), response = iif(store, response, NULL) WHERE run_id = ?';
+  tx.run(done, id);
   return tx.run('DELETE FROM idempotency WHERE run_id = ?', id);
 }
 

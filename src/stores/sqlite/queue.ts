@@ -68,5 +68,5 @@ function readQueue(db: Reads, session: SessionId): { tasks: readonly QueuedTask[
 const selectStartable = `
   SELECT queued_tasks.* FROM queued_tasks JOIN sessions USING (session_id)
   WHERE entry_no IN (SELECT min(entry_no) FROM queued_tasks WHERE run_id IS NULL GROUP BY session_id)
-    AND running_run_id IS NULL AND queue_held = 0 AND expired_at IS NULL
+    AND running_run_id IS NULL AND queue_held = 0 AND expired_at IS NULL AND deleted_at IS NULL
   ORDER BY entry_no`;

@@ -1,0 +1,49 @@
+// A name that a client gave, made one that a file can have anywhere: no path, no device, nothing that a terminal or a header
+// would take for more than a name (B121). What is left of it is recognisable.
+
+const maxBytes = 255;
+const reserved = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=\.|$)/i;
+
+/** At most 255 bytes of UTF-8; never empty, `.` or `..`. */
+export function safeName(name: string): string {
+  const last =
+    name
+      .toWellFormed()
+      .split(/[/\\]/)
+      .findLast((part) => part !== '') ?? '';
+  const plain = last
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')
+    .replaceAll(/[<>:"|?*]/g, '_')
+    .replace(/^\s+/, '')
+    .replace(/[.\s]+$/, '');
+  const given = plain === '' || /^\.+$/.test(plain) ? 'file' : plain;
+  return cut(reserved.test(given) ? `_${given}` : given);
+}
+
+/** With its ending where that is short. */
+function cut(name: string): string {
+  if (bytesOf(name) <= maxBytes) return name;
+  const ending = /\.[^.]{1,16}$/.exec(name)?.[0] ?? '';
+  return `${cutTo(name.slice(0, name.length - ending.length), maxBytes - bytesOf(ending))}${ending}`;
+}
+
+function cutTo(text: string, bytes: number): string {
+  let kept = text;
+  while (bytesOf(kept) > bytes) kept = [...kept].slice(0, -1).join('');
+  return kept;
+}
+
+function bytesOf(text: string): number {
+  return Buffer.byteLength(text);
+}
+
+/** The name itself, or with a number before its ending where it is taken. */
+export function freeName(name: string, isTaken: (name: string) => boolean): string {
+  if (!isTaken(name)) return name;
+  const ending = /(?<=.)\.[^.]{1,16}$/.exec(name)?.[0] ?? '';
+  const stem = cutTo(name.slice(0, name.length - ending.length), 200);
+  for (let number = 2; ; number++) {
+    const next = `${stem} (${number})${ending}`;
+    if (!isTaken(next)) return next;
+  }
+}
