@@ -1,6 +1,7 @@
 // The only file that knows every folder: it puts the parts together, in the order in which they depend on each other.
 
 import { assembleServices, startUpkeep } from './assemble-services.ts';
+import { createHarnessTools } from './harness-tools.ts';
 import { createHttpServer } from './http/server.ts';
 import { createNativeAdapter } from './harnesses/native/native-adapter.ts';
 import { createOwnerKey } from './auth/keys.ts';
@@ -37,6 +38,8 @@ import type { Clock } from './core/clock.ts';
 import type { RunPermissions } from './core/run-event.ts';
 import type { ContentStore } from './engine/content-store.ts';
 import { hostEnvironment, secretsOf, type Config } from './config.ts';
+import type { McpDeps } from './engine/mcp/connect-server.ts';
+import type { HarnessTools } from './harnesses/native/native-adapter.ts';
 import type { HarnessAdapter, HarnessStatus } from './harnesses/harness.ts';
 import type { OwnershipPolicy } from './tasks/ownership.ts';
 import type { Repeated } from './tasks/repeat.ts';
@@ -79,7 +82,8 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   warnOfDefaultModel(config, catalogue, logger);
   const { template } = config.agent;
   const workspaces = createWorkspaces({ dataDir, now: () => clock.now(), ...(template === null ? {} : { template }) });
-  const tools = stack.use(nativeTools(config, { clock, random: systemRandom, logger, cwd: dataDir }));
+  const toolParts = partsOfTools({ clock, logger, cwd: dataDir });
+  const tools = stack.use(nativeTools(config, toolParts));
   let address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const linkBase = () => publicUrl ?? address;
   const files = createSessionFiles({
@@ -88,7 +92,9 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     maxBytes: config.limits.maxArtifactBytes,
     maxFiles: config.limits.maxArtifacts,
   });
+  const harnessTools = stack.use(openHarnessTools(config, { ...toolParts, store, tools }));
   const services = createServices({
+    harnessTools,
     files,
     uploads: createUploads(dataDir),
     config,
@@ -116,7 +122,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     services,
     operatorKey,
     webhooks,
-    preview: openPdfPreview({ clock, environment: hostEnvironment() }),
+    preview: openPdfPreview({ clock, random: systemRandom, environment: hostEnvironment() }),
     settings: {
       maxBodyBytes: config.limits.maxBodyBytes,
       implementation: { name: 'reins', version: packageVersion() },
@@ -148,6 +154,19 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
       return closing;
     },
   };
+}
+
+/** What tools of any kind are opened with. */
+function partsOfTools(own: Pick<McpDeps, 'clock' | 'logger' | 'cwd'>): McpDeps {
+  return { ...own, random: systemRandom, version: packageVersion(), environment: hostEnvironment() };
+}
+
+function openHarnessTools(
+  { agent, server }: Config,
+  { tools, ...parts }: McpDeps & { readonly store: Store; readonly tools: NativeTools },
+): HarnessTools & AsyncDisposable {
+  const { network } = agent.shell;
+  return createHarnessTools({ ...parts, dataDir: server.dataDir, shell: tools.shell, network, skills: agent.skills });
 }
 
 function loggerOf(config: Config): Logger {
@@ -185,8 +204,19 @@ export function composeLocal(config: Config, { cwd, base, logger = silentLogger 
   const workspaces = fixedWorkspace(cwd);
   const catalogue = openCatalogue(config, systemClock);
   const store = openSqlite(':memory:');
-  const tools = nativeTools(config, { clock: systemClock, random: systemRandom, logger, cwd: resolve(cwd) });
-  const services = createServices({ config, store, catalogue, tools, workspaces, logger, clock: systemClock });
+  const toolParts = partsOfTools({ clock: systemClock, logger, cwd: resolve(cwd) });
+  const tools = nativeTools(config, toolParts);
+  const harnessTools = openHarnessTools(config, { ...toolParts, store, tools });
+  const services = createServices({
+    harnessTools,
+    config,
+    store,
+    catalogue,
+    tools,
+    workspaces,
+    logger,
+    clock: systemClock,
+  });
   const chosen = base ?? config.harnesses.preferred;
   requireAdapter(services.harnesses, chosen);
   return {
@@ -195,6 +225,7 @@ export function composeLocal(config: Config, { cwd, base, logger = silentLogger 
     async [Symbol.asyncDispose]() {
       await services.runs.drain({ how: 'cancel' });
       await services.log.close();
+      await harnessTools[Symbol.asyncDispose]();
       await tools[Symbol.asyncDispose]();
       await catalogue[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
@@ -260,6 +291,7 @@ function createHarnesses(
     readonly tools: NativeTools;
     readonly adapters?: readonly HarnessAdapter[];
     readonly health?: ModelHealth;
+    readonly harnessTools?: HarnessTools;
   },
 ): HarnessRegistry {
   const { catalogue, logger, clock, content, tools } = o;
@@ -277,6 +309,7 @@ function createHarnesses(
       openModel: (ref) => catalogue.open(ref),
     },
     catalogue,
+    o.harnessTools,
   );
   const adapters = [native, ...(o.adapters ?? [])];
   const { preferred } = config.harnesses;
@@ -299,6 +332,7 @@ function createServices(o: {
   readonly linkBase?: () => string;
   readonly files?: SessionFiles;
   readonly uploads?: Uploads;
+  readonly harnessTools?: HarnessTools;
 }): Services {
   const { config, store, workspaces, logger, clock, ownership: policy = {} } = o;
   const { limits, retention, agent } = config;

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stampOf } from './workspace-state.ts';
@@ -18,7 +18,7 @@ const chunkBytes = 256 * 1024;
 export async function keepFile(path: string, stamp: string, folder: string): Promise<KeptFile | null> {
   const source = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
   if (source === null) return null;
-  const temporary = join(folder, `.new-${randomUUID()}`);
+  const temporary = join(folder, `.new-${createHash('sha256').update(path).digest('hex')}`);
   try {
     if (stampOf(await source.stat({ bigint: true })) !== stamp) return null;
     const kept = await copyHashed(source, temporary);
@@ -32,7 +32,7 @@ export async function keepFile(path: string, stamp: string, folder: string): Pro
 }
 
 async function copyHashed(source: FileHandle, to: string): Promise<KeptFile> {
-  const target = await open(to, 'wx', 0o600);
+  const target = await open(to, 'w', 0o600);
   try {
     const hash = createHash('sha256');
     const buffer = Buffer.allocUnsafe(chunkBytes);

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { extname, join } from 'node:path';
 import { findProgram } from '../process/find-program.ts';
 import { mkdtemp, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
@@ -6,6 +5,7 @@ import { ReinsError } from '../core/errors.ts';
 import { runProcess } from '../process/run-process.ts';
 import { tmpdir } from 'node:os';
 import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/random.ts';
 
 /** This file would not become a PDF: it is broken, no document, or takes too long. */
 export class PreviewFailedError extends ReinsError {}
@@ -17,6 +17,7 @@ export interface PdfPreview {
 
 export interface PdfPreviewOptions {
   readonly clock: Clock;
+  readonly random: Random;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Name or path of LibreOffice; absent: `soffice` or `libreoffice` as found. */
   readonly converter?: string;
@@ -25,7 +26,7 @@ export interface PdfPreviewOptions {
 const convertWithinMs = 60_000;
 
 /** Previews by an installed LibreOffice (U-407); null where there is none. */
-export function openPdfPreview({ clock, environment, converter }: PdfPreviewOptions): PdfPreview | null {
+export function openPdfPreview({ clock, random, environment, converter }: PdfPreviewOptions): PdfPreview | null {
   const names = converter === undefined ? ['soffice', 'libreoffice'] : [converter];
   const program = names.map((name) => findProgram(name, environment['PATH'])).find((path) => path !== null);
   if (program === undefined || program === null) return null;
@@ -53,7 +54,7 @@ export function openPdfPreview({ clock, environment, converter }: PdfPreviewOpti
           args,
           cwd: folder,
           env: { PATH: environment['PATH'], HOME: folder, LANG: 'C.UTF-8' },
-          marker: `reins-preview-${randomUUID()}`,
+          marker: `reins-preview-${random.token()}`,
           clock,
           signal,
           timeoutMs: convertWithinMs,

@@ -194,7 +194,11 @@ export function createSessionFiles({ dataDir, workspaces, ...most }: SessionFile
       const names = await readdir(join(dataDir, 'files')).catch(() => []);
       return names.flatMap((name) => sessionIds.parse(name) ?? []);
     },
-    remove: (sessionId) => rm(at(sessionId), { recursive: true, force: true }),
+    async remove(sessionId) {
+      // What plugins have kept for it, too (UP-52).
+      for (const path of [at(sessionId), join(dataDir, 'plugin-data', sessionId)])
+        await rm(path, { recursive: true, force: true });
+    },
   };
 }
 

@@ -1,6 +1,5 @@
 import { findLiveSession } from './find-in-scope.ts';
 import { NotFoundError } from '../core/errors.ts';
-import { randomBytes } from 'node:crypto';
 import { sessionOf, turnsOf } from './read-sessions.ts';
 import { shareIds } from '../core/ids.ts';
 import { toShared, type SharedSession } from '../views/session-views.ts';
@@ -13,7 +12,7 @@ export async function shareSession(services: Services, principal: string, name: 
   return services.store.putShare({
     shareId: shareIds.make(services.random.token()),
     sessionId,
-    secret: randomBytes(32).toString('base64url'),
+    secret: Buffer.from(services.random.token() + services.random.token(), 'hex').toString('base64url'),
     createdAtMs: services.clock.now(),
   });
 }

@@ -1,7 +1,6 @@
 // Webhooks as their principal manages them (UR-40, UR-41). Unknown and another's are one and the same answer (U-042).
 
 import { NotFoundError } from '../core/errors.ts';
-import { randomBytes } from 'node:crypto';
 import { webhookIds } from '../core/ids.ts';
 import { webhookUrl, type WebhookRules } from './webhook-url.ts';
 import type { Clock } from '../core/clock.ts';
@@ -41,7 +40,7 @@ export async function createWebhook(
     url,
     webhookId: webhookIds.make(random.token()),
     principal,
-    secret: `whsec_${randomBytes(32).toString('base64')}`,
+    secret: `whsec_${Buffer.from(random.token() + random.token(), 'hex').toString('base64')}`,
     createdAtMs: clock.now(),
   };
   await store.putWebhook(record);

@@ -16,9 +16,11 @@ export interface SandboxPlan {
   readonly workspace: string;
   readonly hidden: readonly string[];
   readonly network: ShellNetwork;
+  /** Folders that are seen although they lie in what is hidden. */
+  readonly shown?: { readonly readOnly: readonly string[]; readonly writable: readonly string[] };
 }
 
-export function bubblewrapArguments({ workspace, hidden, network }: SandboxPlan): readonly string[] {
+export function bubblewrapArguments({ workspace, hidden, network, shown }: SandboxPlan): readonly string[] {
   const root = realpathSync(workspace);
   if (root === '/')
     throw new ReinsError('The whole file system cannot be the working directory of a sandboxed command.');
@@ -33,6 +35,8 @@ export function bubblewrapArguments({ workspace, hidden, network }: SandboxPlan)
     ...keptOfRun().map((path) => ['--ro-bind-try', path, path]),
     ...outside.map(cover),
     ['--bind', root, root],
+    ...(shown?.readOnly ?? []).map((path) => ['--ro-bind', path, path]),
+    ...(shown?.writable ?? []).map((path) => ['--bind', path, path]),
     // Only now: a folder on the way to the workspace had to be made.
     ...outside.map(seal),
     ...inside.flatMap((path) => [cover(path), seal(path)]),

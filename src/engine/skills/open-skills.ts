@@ -16,20 +16,30 @@ const maxSkills = 100;
 const introduction =
   'Skills hold instructions for certain kinds of work. When one fits the task, read it with read_skill before you begin.';
 
+export interface SkillOptions {
+  readonly logger: Logger;
+  /** Skills whose folders have other names than they do: theirs are given, and win over those that are found. */
+  readonly named?: readonly { readonly name: string; readonly folder: string }[];
+  /** Names that are not offered. */
+  readonly suppressed?: readonly string[];
+}
+
 /**
  * The skills of these folders: each is a skill itself, or holds skills in folders of its own. Only front matter is read
  * now. What is broken, twice there or too much is named in a warning and left out. Never rejects.
  */
 export async function openSkills(
   folders: readonly string[],
-  { logger }: { readonly logger: Logger },
+  { logger, named = [], suppressed = [] }: SkillOptions,
 ): Promise<OpenedSkills> {
   const skills = new Map<string, Skill>();
+  for (const { name, folder } of named) skills.set(name, await readNamed(name, folder));
   const leaveOut = (folder: string, cause: string) =>
     logger.warn(`The skill in ${folder} is left out.`, { folder, cause });
   for (const folder of await findSkills(folders, leaveOut)) {
     try {
       const skill = await readSkill(folder);
+      if (suppressed.includes(skill.name)) continue;
       if (skills.has(skill.name)) leaveOut(folder, 'Another skill has this name.');
       else if (skills.size === maxSkills) leaveOut(folder, `There are more than ${maxSkills} skills.`);
       else skills.set(skill.name, skill);
@@ -41,6 +51,12 @@ export async function openSkills(
   const found = [...skills.values()];
   const lines = found.map(({ name, description }) => `- ${name}: ${description}`);
   return { prompt: [introduction, ...lines].join('\n'), tools: [createReadSkill(found)] };
+}
+
+/** Of a skill that was given its name nothing else is asked (U-122). */
+async function readNamed(name: string, folder: string): Promise<Skill> {
+  const read = await readSkill(folder).catch(() => null);
+  return { name, folder, description: read?.description ?? 'Read it to see what it is for.' };
 }
 
 async function findSkills(

@@ -1,5 +1,6 @@
 import { runLoop } from '../../engine/run-loop.ts';
 import type { EngineParts } from '../../engine/engine-parts.ts';
+import type { ToolSource } from '../../engine/tool.ts';
 import type { Capabilities, HarnessAdapter, HarnessSession, OpenSessionOptions, TurnOptions } from '../harness.ts';
 import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
 import type { RunId } from '../../core/ids.ts';
@@ -27,8 +28,14 @@ export const nativeCapabilities: Capabilities = {
   usage: 'per-step',
 };
 
+/** Tools that a harness brings beside those that all have. */
+export interface HarnessTools {
+  /** For one turn; to be disposed of when its session is. */
+  open(run: RunState, workspace: string): AsyncDisposable & { readonly sources: readonly ToolSource[] };
+}
+
 /** The engine that ships with Reins, as one harness among others. */
-export function createNativeAdapter(parts: EngineParts, models: NativeModels): HarnessAdapter {
+export function createNativeAdapter(parts: EngineParts, models: NativeModels, own?: HarnessTools): HarnessAdapter {
   return {
     base: 'native',
     label: 'Reins',
@@ -42,7 +49,27 @@ export function createNativeAdapter(parts: EngineParts, models: NativeModels): H
       capabilities: nativeCapabilities,
     }),
     chooseModel: async (requested) => models.choose(requested),
-    openSession: async (options) => openEngineSession({ ...options, parts: () => parts }),
+    openSession: async (options) =>
+      own === undefined ? openEngineSession({ ...options, parts: () => parts }) : openExtended(parts, own, options),
+  };
+}
+
+/** With the tools of its harness, which live as long as the session. */
+function openExtended(parts: EngineParts, own: HarnessTools, options: OpenSessionOptions): HarnessSession {
+  const opened = new AsyncDisposableStack();
+  const session = openEngineSession({
+    ...options,
+    parts({ current }) {
+      const { sources } = opened.use(own.open(current(), options.workspace));
+      return { ...parts, sources: [...(parts.sources ?? []), ...sources] };
+    },
+  });
+  return {
+    ...session,
+    async [Symbol.asyncDispose]() {
+      await session[Symbol.asyncDispose]();
+      await opened.disposeAsync();
+    },
   };
 }
 
