@@ -4,6 +4,7 @@ import { createBackgroundRuns } from './tasks/background-runs.ts';
 import { createFrameFeeds } from './tasks/frame-feeds.ts';
 import { createOwnership, type OwnershipPolicy } from './tasks/ownership.ts';
 import { createRunLog } from './stores/run-log.ts';
+import { createRunSlots, type SlotBounds } from './tasks/run-slots.ts';
 import { expireTasks } from './tasks/expire-tasks.ts';
 import { repeat, type Repeated } from './tasks/repeat.ts';
 import { sweepFiles } from './tasks/delete-session.ts';
@@ -20,10 +21,12 @@ type Given = Pick<
   'store' | 'clock' | 'logger' | 'harnesses' | 'workspaces' | 'files' | 'uploads' | 'settings'
 >;
 
+/** @param slots  Absent: each task begins at once. */
 export function assembleServices({
   policy = {},
+  slots = { concurrent: null, queued: 0 },
   ...given
-}: Given & { readonly policy?: Partial<OwnershipPolicy> }): Services {
+}: Given & { readonly policy?: Partial<OwnershipPolicy>; readonly slots?: SlotBounds }): Services {
   const { store, clock, logger } = given;
   const log = createRunLog({ store, clock, logger });
   const owner = systemRandom.token();
@@ -31,7 +34,7 @@ export function assembleServices({
     ...given,
     log,
     random: systemRandom,
-    runs: createBackgroundRuns({ clock, logger }),
+    runs: createBackgroundRuns({ clock, logger, slots: createRunSlots(slots) }),
     frames: createFrameFeeds(log),
     owner,
     ownership: createOwnership({ store, clock, owner, processes: systemProcesses, policy }),

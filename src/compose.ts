@@ -42,6 +42,7 @@ import type { McpDeps } from './engine/mcp/connect-server.ts';
 import type { HarnessTools } from './harnesses/native/native-adapter.ts';
 import type { HarnessAdapter, HarnessStatus } from './harnesses/harness.ts';
 import type { OwnershipPolicy } from './tasks/ownership.ts';
+import type { PrincipalLimitSettings } from './tasks/principal-limits.ts';
 import type { Repeated } from './tasks/repeat.ts';
 import type { Services } from './tasks/services.ts';
 import type { Store } from './stores/store.ts';
@@ -346,6 +347,7 @@ function createServices(o: {
     files: o.files ?? null,
     uploads: o.uploads ?? null,
     policy,
+    slots: { concurrent: limits.concurrentTasks, queued: limits.queuedTasks },
     harnesses: createHarnesses(config, { ...o, health, content: store }),
     settings: {
       timeoutSeconds: limits.timeoutSeconds,
@@ -357,10 +359,17 @@ function createServices(o: {
       sessionRetentionSeconds: retention.sessionSeconds,
       maxUploadBytes: limits.maxUploadBytes,
       uploadRetentionSeconds: retention.uploadSeconds,
+      auditRetentionSeconds: retention.auditSeconds,
+      principalLimits: principalLimitsOf(config),
       templates: agent.templates,
       linkBase: o.linkBase ?? (() => ''),
     },
   });
+}
+
+function principalLimitsOf({ limits }: Config): PrincipalLimitSettings {
+  const { tasksPerMinute, runningTasks, tokensPerDay, dollarsPerDay, uploadBytesPerDay, principals } = limits;
+  return { tasksPerMinute, runningTasks, tokensPerDay, dollarsPerDay, uploadBytesPerDay, principals };
 }
 
 function permissionsOf({ approvals }: Config): RunPermissions {

@@ -55,6 +55,22 @@ const mcpServer = z.intersection(
   ]),
 );
 
+/** Null = no limit (UR-53). */
+const ofPrincipal = {
+  tasksPerMinute: z.int().min(0).nullable(),
+  runningTasks: z.int().min(0).nullable(),
+  tokensPerDay: z.int().min(0).nullable(),
+  dollarsPerDay: z.number().min(0).nullable(),
+  uploadBytesPerDay: z.int().min(0).nullable(),
+};
+const limitsOfOne = z.strictObject({
+  tasksPerMinute: ofPrincipal.tasksPerMinute.exactOptional(),
+  runningTasks: ofPrincipal.runningTasks.exactOptional(),
+  tokensPerDay: ofPrincipal.tokensPerDay.exactOptional(),
+  dollarsPerDay: ofPrincipal.dollarsPerDay.exactOptional(),
+  uploadBytesPerDay: ofPrincipal.uploadBytesPerDay.exactOptional(),
+});
+
 const groups = {
   server: z.strictObject({
     host: text.default('127.0.0.1'),
@@ -127,12 +143,25 @@ const groups = {
     maxTimeoutSeconds: count.default(86_400),
     /** How long a server that is stopped lets its tasks end, before it leaves them to another (E-834). */
     drainSeconds: z.int().min(0).default(10),
+    /** Tasks at work at one time, over all principals; null = no bound. How many may wait for that beyond them (UD-59). */
+    concurrentTasks: count.nullable().default(5_000),
+    queuedTasks: z.int().min(0).default(1_000),
+    /** What each principal may use. */
+    tasksPerMinute: ofPrincipal.tasksPerMinute.default(null),
+    runningTasks: ofPrincipal.runningTasks.default(null),
+    tokensPerDay: ofPrincipal.tokensPerDay.default(null),
+    dollarsPerDay: ofPrincipal.dollarsPerDay.default(null),
+    uploadBytesPerDay: ofPrincipal.uploadBytesPerDay.default(null),
+    /** What is different for some of them, by name. */
+    principals: z.record(text, limitsOfOne).default({}),
   }),
   retention: z.strictObject({
     /** Replay of streams and idempotency keys, from the end of the task (UD-14, UD-62). */
     streamSeconds: count.default(86_400),
     /** Uploads, from when they were made. */
     uploadSeconds: count.default(2_592_000),
+    /** The audit log (UR-54). */
+    auditSeconds: count.default(31_536_000),
     /** Idle time after which a session expires; null = never. */
     sessionSeconds: count.nullable().default(null),
   }),
@@ -306,6 +335,7 @@ function check(layer: unknown, nameOf: (key: string | null) => string): void {
 function keysOf(path: readonly PropertyKey[]): readonly string[] {
   const group = groupNames.find((name) => path.length === 1 && name === path[0]);
   if (group !== undefined) return Object.keys(groups[group].shape);
+  if (path[1] === 'principals' && path.length === 3) return Object.keys(limitsOfOne.shape);
   return path[1] === 'catalogue' && path.length === 3 ? Object.keys(catalogueEntry.shape) : [];
 }
 

@@ -8,12 +8,15 @@ import { findPlace, forkUnavailable, notTip, type Place } from './find-place.ts'
 import { head, toWellFormed } from '../core/text.ts';
 import { readHistory } from './read-history.ts';
 import { keptItems, takeInFiles, type FilesOwner } from './take-in-files.ts';
-import { limitsOf, refuseTimeout } from './task-limits.ts';
+import { limitsOf, refuseTimeout, withinQuota } from './task-limits.ts';
+import { capsOf, quotaLeft, type QuotaLeft } from './principal-limits.ts';
+import { takeSlot } from './take-slot.ts';
 import { NotFoundError, RateLimitedError, RequestError, SessionBusyError, TaskEndedError } from '../core/errors.ts';
 import { runConfigOf } from './run-config.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { Admission, AdmitResult, IdempotencyClaim } from '../stores/store.ts';
 import type { ParentRun, RunPermissions, UserMessage } from '../core/run-event.ts';
+import type { RunSlot } from './run-slots.ts';
 import type { Services } from './services.ts';
 import type { TaskBody } from './task-body.ts';
 
@@ -58,12 +61,17 @@ export async function acceptTask(services: Services, request: TaskRequest): Prom
   const model = await chooseModel(services, request.body, place.harness);
   const admitted = await admit(services, request, { ...place, model });
   if (admitted.outcome === 'replayed') return replayOf(services, request.principal, admitted);
-  const { run } = admitted;
-  services.runs.start(run.runId, (signals) => executeRun(services, { run, continues: false, ...signals }));
+  const { run, slot } = admitted;
+  const work = { run, slot, continues: false };
+  if (!services.runs.start(run.runId, (signals) => executeRun(services, { ...work, ...signals })))
+    slot?.[Symbol.dispose]();
   return { runId: run.runId, sessionId: run.sessionId, replayed: false, sameBody: true };
 }
 
-type Admitted = Extract<AdmitResult, { outcome: 'admitted' | 'replayed' }>;
+type Admitted =
+  | Extract<AdmitResult, { outcome: 'replayed' }>
+  /** What works for another task needs no place of its own. */
+  | (Extract<AdmitResult, { outcome: 'admitted' }> & { readonly slot: RunSlot | null });
 
 /** From here on something is written: where the task is refused after all, its new session's folder goes again. */
 async function admit(services: Services, request: TaskRequest, place: TaskPlace): Promise<Admitted> {
@@ -78,12 +86,18 @@ async function admit(services: Services, request: TaskRequest, place: TaskPlace)
   try {
     if (fork !== null && (await services.files?.restore(fork, owner.sessionId)) !== true) throw forkUnavailable();
     const messages = await takeInFiles(services, owner, request.body.messages);
-    const admission = await makeAdmission(services, { ...request, ...owner, messages }, place);
+    using held = new DisposableStack();
+    const isOwn = request.child === undefined;
+    const quota = isOwn ? await quotaLeft(services, request.principal) : noQuota;
+    const slot = isOwn ? held.use(takeSlot(services)) : null;
+    const admission = await makeAdmission(services, { ...request, ...owner, messages }, { ...place, quota });
     await services.ownership.present();
     const result = await services.log.admit(admission);
-    isAdmitted = result.outcome === 'admitted';
-    if (result.outcome !== 'admitted' && result.outcome !== 'replayed') throw refusal(admission, result);
-    return result;
+    if (result.outcome === 'replayed') return result;
+    if (result.outcome !== 'admitted') throw refusal(admission, result);
+    isAdmitted = true;
+    held.move();
+    return { ...result, slot };
   } finally {
     if (!isAdmitted && session === null && request.ids === undefined) await services.workspaces.remove(owner.sessionId);
   }
@@ -106,15 +120,20 @@ async function replayOf(
 }
 
 type TaskPlace = Place & { readonly model: TaskModel };
+/** What works for another task is paid for by that. */
+const noQuota: QuotaLeft = { tokens: null, dollars: null };
 
 async function makeAdmission(
   services: Services,
   task: TaskRequest & FilesOwner & { readonly messages: readonly UserMessage[] },
-  { harness, session, previousRunId, fork, model }: TaskPlace,
+  { harness, session, previousRunId, fork, model, quota: left }: TaskPlace & { readonly quota: QuotaLeft },
 ): Promise<Admission> {
   const { principal, body, messages, idempotency, queued, child, cause = 'submit', runId, sessionId } = task;
   const { clock, owner } = services;
   const atMs = clock.now();
+  const agent = services.harnesses.adapter(harness.base)?.agent;
+  const own = agent === undefined ? limitsOf(services, body, harness) : agent.limits(body.limits ?? {});
+  const { limits, quota } = withinQuota(own, left);
   const facts = {
     harnessId: harness.harnessId,
     createdAt: Math.floor(atMs / 1000),
@@ -129,8 +148,8 @@ async function makeAdmission(
     linkBase: services.settings.linkBase(),
     ...(fork === null ? {} : { forkedFrom: fork.runId }),
     ...(model.fallback === undefined ? {} : { modelFallback: model.fallback }),
+    ...(quota.length === 0 ? {} : { quota }),
   } as const;
-  const agent = services.harnesses.adapter(harness.base)?.agent;
   const config = agent?.config ?? (await runConfigOf(services, harness, body));
   const data = {
     leg: 1,
@@ -142,7 +161,7 @@ async function makeAdmission(
     ...(child === undefined ? {} : { parent: child.parent }),
     ...(idempotency === null ? {} : { requestId: idempotency.key }),
     model: model.ref,
-    limits: agent === undefined ? limitsOf(services, body, harness) : agent.limits(body.limits ?? {}),
+    limits,
   } as const;
   return {
     runId,
@@ -155,7 +174,7 @@ async function makeAdmission(
     owner,
     ...(idempotency === null ? {} : { idempotency }),
     ...(queued === undefined ? {} : { queued }),
-    ...(child === undefined ? {} : { parentRunId: child.parent.runId }),
+    ...(child === undefined ? capsOf(services, principal) : { parentRunId: child.parent.runId }),
     events: [{ v: 1, runId, sessionId, at: atMs, leg: 1, step: 0, attempt: 0, type: 'run-started', data }],
     atMs,
   };

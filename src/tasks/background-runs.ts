@@ -5,6 +5,7 @@ import { StopTurn } from '../core/stop-turn.ts';
 import { within } from '../core/within.ts';
 import type { CompactionRequests } from '../harnesses/harness.ts';
 import type { Logger } from '../core/logger.ts';
+import { createRunSlots, type RunSlots } from './run-slots.ts';
 import type { RunId } from '../core/ids.ts';
 
 /** How the work on a run hears that it has to end. */
@@ -18,6 +19,8 @@ export interface RunSignals {
 }
 
 export interface BackgroundRuns {
+  /** Where tasks wait for their turn. */
+  readonly slots: RunSlots;
   /** Starts the work of one run; false when it is at work already, or everything has been stopped. A rejection is logged. */
   start(runId: RunId, work: (signals: RunSignals) => Promise<void>): boolean;
   /** Work behind a run, such as a harness that closes its session. A rejection is logged; a shutdown waits for it, not for ever. */
@@ -48,7 +51,16 @@ interface RunningWork {
   readonly done: Promise<void>;
 }
 
-export function createBackgroundRuns({ clock, logger }: { clock: Clock; logger: Logger }): BackgroundRuns {
+/** @param slots  Absent: each task begins at once. */
+export function createBackgroundRuns({
+  clock,
+  logger,
+  slots = createRunSlots({ concurrent: null, queued: 0 }),
+}: {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly slots?: RunSlots;
+}): BackgroundRuns {
   const running = new Map<RunId, RunningWork>();
   const cleaning = new Set<Promise<void>>();
   let state: 'open' | 'draining' | 'stopped' = 'open';
@@ -57,6 +69,7 @@ export function createBackgroundRuns({ clock, logger }: { clock: Clock; logger: 
     return running.has(runId);
   };
   return {
+    slots,
     start(runId, work) {
       if (state === 'stopped' || running.has(runId)) return false;
       const [stop, pause] = [new AbortController(), new AbortController()];

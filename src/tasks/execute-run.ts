@@ -5,6 +5,7 @@
 // X3. A harness that was told to stop, by a person, its budget or a shutdown, has a bounded time to end; then the run ends
 //     without it and says so (E-816).
 // X4. A shutdown leaves the run unended, and without an owner, for the next start; a lost lease leaves it to who has it.
+// X5. A run's harness is opened when it has a place (UD-59). Until then it can be stopped like any other, and its time runs.
 
 import { AdapterProtocolError, ConfigurationError, LeaseLostError, StorageError } from '../core/errors.ts';
 import { applyDrafts } from '../core/closing.ts';
@@ -22,16 +23,20 @@ import type { RunErrorType } from '../core/outcome.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Rule } from '../core/rule.ts';
 import type { RunSignals } from './background-runs.ts';
+import type { RunSlot } from './run-slots.ts';
 import type { Services } from './services.ts';
 
 export interface Execution extends RunSignals {
   readonly run: RunRecord;
   /** The run was begun before: by an owner that is gone, or it was parked. */
   readonly continues: boolean;
+  /** Its place among those at work, given back here; null: it needs none. */
+  readonly slot: RunSlot | null;
 }
 
 export async function executeRun(services: Services, execution: Execution): Promise<void> {
   const { run, signal, pause, compactions, continues } = execution;
+  using slot = execution.slot;
   const folded = await foldLog(services, run);
   const { state, damage } = folded;
   if (state.result !== null && finalStatus(state.result.status) !== null) return;
@@ -45,6 +50,7 @@ export async function executeRun(services: Services, execution: Execution): Prom
     const cause = start?.data.cause ?? 'submit';
     const taken = start === null ? [] : ((await recorder.write([start]))?.taken ?? []);
     const current = start === null ? state : taken.reduce(evolve, state);
+    if (!(await mayBegin(slot, deadline))) return await endWaiting(services, { run, recorder, deadline, state: current });
     const turn = runTurn(services, { run, recorder, deadline, state: current, cause, pause, compactions });
     const outcome = await Promise.race([turn, deadline.over]);
     if (outcome === 'over') return;
@@ -55,6 +61,21 @@ export async function executeRun(services: Services, execution: Execution): Prom
   } finally {
     recorder.close();
   }
+}
+
+async function mayBegin(slot: RunSlot | null, { signal }: TurnDeadline): Promise<boolean> {
+  await slot?.free(signal).catch(() => undefined);
+  return slot === null || !signal.aborted;
+}
+
+/** Nothing was begun that would have to be stopped. */
+async function endWaiting(
+  services: Services,
+  { run, recorder, deadline: { signal }, state }: Pick<RunningTurn, 'run' | 'recorder' | 'deadline' | 'state'>,
+): Promise<void> {
+  const how = stopOf(signal);
+  if (how === 'shutdown') return services.store.release(run.runId, services.owner);
+  await recorder.end(how === 'cancel' ? { status: 'cancelled' } : unfinished(state, signal));
 }
 
 /** Ends a run that no harness works on, by the closing rule and nothing else. */

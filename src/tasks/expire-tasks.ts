@@ -1,6 +1,7 @@
 import type { Services } from './services.ts';
 
 const deliveriesForMs = 30 * 86_400_000;
+const auditForSeconds = 365 * 86_400;
 
 /**
  * Retention, in one pass: sessions unused for too long become tombstones (UD-61); events and idempotency keys of tasks that
@@ -24,6 +25,7 @@ export async function expireTasks(
   for (const { fileId } of await store.expireUploads(nowMs - settings.uploadRetentionSeconds * 1_000))
     await uploads?.remove(fileId);
   await store.pruneDeliveries(nowMs - deliveriesForMs);
+  await store.pruneAudit(nowMs - (settings.auditRetentionSeconds ?? auditForSeconds) * 1_000);
   if (pruned.runs + pruned.keys + expired.length > 0)
     logger.info('Retention has removed what was due.', { ...pruned, sessions: expired.length });
 }

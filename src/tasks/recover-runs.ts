@@ -11,6 +11,7 @@ import type { Ending } from '../core/closing.ts';
 import type { RunErrorType } from '../core/outcome.ts';
 import type { RunId } from '../core/ids.ts';
 import type { RunRecord, UnfinishedRun } from '../stores/store.ts';
+import type { RunSlot } from './run-slots.ts';
 import type { Services } from './services.ts';
 
 /** A run as it was seen; without `control` it is none that shall be cancelled. */
@@ -105,10 +106,15 @@ export async function takeOver(services: Services, seen: SeenRun): Promise<boole
     if (claim === null) return;
     const { run, ending } = claim;
     await (ending === null
-      ? executeRun(services, { run, continues: true, ...signals })
+      ? executeRun(services, { run, continues: true, slot: slotOf(services, run), ...signals })
       : endRun(services, run, ending));
   });
   return started && taken.promise;
+}
+
+/** Nobody waits for a place who is waited for. */
+function slotOf({ runs }: Services, { parentRunId }: RunRecord): RunSlot | null {
+  return parentRunId === null ? runs.slots.takeAgain() : null;
 }
 
 interface Claim {

@@ -5,6 +5,7 @@ import type { HarnessRegistry } from '../harnesses/registry.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Random } from '../core/random.ts';
 import type { Ownership } from './ownership.ts';
+import type { PrincipalLimitSettings } from './principal-limits.ts';
 import type { RunPermissions } from '../core/run-event.ts';
 import type { RunLog } from '../stores/run-log.ts';
 import type { Uploads } from '../files/uploads.ts';
@@ -31,6 +32,10 @@ export interface TaskSettings {
   readonly maxBundleBytes?: number;
   /** Of one file (UD-63). */
   readonly maxUploadBytes: number;
+  /** What principals may use (UR-53); absent: as much as they like. */
+  readonly principalLimits?: PrincipalLimitSettings;
+  /** How long the audit log is kept (UR-54); absent: 365 days. */
+  readonly auditRetentionSeconds?: number;
   /** How long uploads are kept (UD-62). */
   readonly uploadRetentionSeconds: number;
   /** Base of the links in answers, without a slash at its end; known once the server listens, where none is set. */

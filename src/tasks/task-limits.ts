@@ -1,6 +1,7 @@
 import { InvalidInputError } from '../core/errors.ts';
-import { noBudgets, type Limits } from '../core/run-event.ts';
+import { noBudgets, type Limits, type TaskFacts } from '../core/run-event.ts';
 import type { HarnessRecord } from '../stores/store.ts';
+import type { QuotaLeft } from './principal-limits.ts';
 import type { Services } from './services.ts';
 import type { TaskBody } from './task-body.ts';
 
@@ -18,5 +19,24 @@ export function limitsOf({ settings }: Services, body: TaskBody, harness: Harnes
     maxToolRounds: body.maxStep ?? harness.maxStep,
     maxOutputTokens: body.maxOutputTokens,
     maxSeconds: Math.min(maxSeconds, settings.maxTimeoutSeconds),
+  };
+}
+
+/** The tighter of a task's own budgets and what is left of its principal's day; `quota` names those that the day gave (UR-53). */
+export function withinQuota(
+  limits: Limits,
+  { tokens, dollars }: QuotaLeft,
+): { readonly limits: Limits; readonly quota: NonNullable<TaskFacts['quota']> } {
+  const { maxTotalTokens, maxCostDollars } = limits;
+  const isTighter = (left: number | null, own: number | null): left is number =>
+    left !== null && (own === null || left < own);
+  const [byTokens, byCost] = [isTighter(tokens, maxTotalTokens), isTighter(dollars, maxCostDollars)];
+  return {
+    limits: {
+      ...limits,
+      maxTotalTokens: byTokens ? tokens : maxTotalTokens,
+      maxCostDollars: byCost ? dollars : maxCostDollars,
+    },
+    quota: [...(byTokens ? ['tokens' as const] : []), ...(byCost ? ['cost' as const] : [])],
   };
 }

@@ -3,6 +3,7 @@ import { RequestError } from '../core/errors.ts';
 import { safeName } from '../files/safe-name.ts';
 import { TooLargeError } from '../files/uploads.ts';
 import type { FileRecord } from '../stores/file-store.ts';
+import { uploadBytesLeft, uploadQuotaExhausted } from './principal-limits.ts';
 import type { Services } from './services.ts';
 
 export interface NewFile {
@@ -22,14 +23,15 @@ export async function uploadFile(services: Services, principal: string, file: Ne
   return (await receiveFile(services, principal, file)).keep();
 }
 
-/** @throws RequestError  413 `file_too_large`; nothing is left. */
+/** @throws RequestError  413 `file_too_large`, 429 `quota_exhausted`; nothing is left. */
 export async function receiveFile(services: Services, principal: string, file: NewFile): Promise<ReceivedFile> {
   const { store, uploads, clock, random, settings } = services;
   if (uploads === null) throw noUploads();
+  const left = await uploadBytesLeft(services, principal);
   const fileId = fileIds.make(random.token());
   const createdAtMs = clock.now();
   try {
-    const saved = await uploads.save(fileId, file.bytes, settings.maxUploadBytes);
+    const saved = await uploads.save(fileId, file.bytes, Math.min(settings.maxUploadBytes, left ?? Infinity));
     const { mediaType } = file;
     const whose = { fileId, principal, sessionId: null, runId: null, filename: safeName(file.filename) };
     const record: FileRecord = { ...whose, ...saved, mediaType, createdAtMs, removed: false };
@@ -43,6 +45,7 @@ export async function receiveFile(services: Services, principal: string, file: N
     };
   } catch (cause) {
     if (!(cause instanceof TooLargeError)) throw cause;
+    if (cause.maxBytes < settings.maxUploadBytes) throw await uploadQuotaExhausted(services, principal);
     throw new RequestError({
       status: 413,
       errorType: 'invalid_request_error',

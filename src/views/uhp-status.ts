@@ -2,6 +2,7 @@ import type { ErrorInfo, RunResultData, StopReason } from '../core/outcome.ts';
 import { verdictOf } from '../core/outcome.ts';
 import type { ErrorBody } from '../protocol/uhp/error.ts';
 import type { IncompleteReason, ResponseStatus, UhpUsage } from '../protocol/uhp/response.ts';
+import type { TaskFacts } from '../core/run-event.ts';
 import type { Usage } from '../core/usage.ts';
 
 export interface UhpOutcome {
@@ -13,7 +14,10 @@ export interface UhpOutcome {
 }
 
 /** How a result becomes a status (UD-83). A budget is never a failure, a cancel never an error (UD-01, UD-04). */
-export function uhpOutcomeOf(result: Pick<RunResultData, 'status' | 'stopReason' | 'error'>): UhpOutcome {
+export function uhpOutcomeOf(
+  result: Pick<RunResultData, 'status' | 'stopReason' | 'error'>,
+  quota: TaskFacts['quota'] = [],
+): UhpOutcome {
   switch (verdictOf(result)) {
     case 'running':
     case 'needs-input':
@@ -26,7 +30,7 @@ export function uhpOutcomeOf(result: Pick<RunResultData, 'status' | 'stopReason'
     case 'truncated':
       return incomplete('max_output_tokens');
     case 'limited':
-      return incomplete(limitReasonOf(result.stopReason));
+      return incomplete(limitReasonOf(result.stopReason, quota));
     case 'refused':
       return failed('provider_error', 'The model declined this request; put it differently or choose another model.');
     case 'failed':
@@ -49,10 +53,11 @@ function failed(code: FailureCode, message: string): UhpOutcome {
   return { status: 'failed', error: { type, code, message, param: null, detail: null }, incompleteReason: null };
 }
 
-function limitReasonOf(reason: StopReason | null): IncompleteReason {
+/** A budget that was what is left of a quota is named as that (UR-53). */
+function limitReasonOf(reason: StopReason | null, quota: NonNullable<TaskFacts['quota']>): IncompleteReason {
   if (reason === 'max-time') return 'timeout';
-  if (reason === 'max-cost') return 'reins_max_cost';
-  if (reason === 'max-total-tokens') return 'reins_max_total_tokens';
+  if (reason === 'max-cost') return quota.includes('cost') ? 'quota' : 'reins_max_cost';
+  if (reason === 'max-total-tokens') return quota.includes('tokens') ? 'quota' : 'reins_max_total_tokens';
   return reason === 'loop' ? 'reins_loop' : 'max_step';
 }
 

@@ -96,7 +96,7 @@ class UhpFold implements UhpView {
     const task = this.#task;
     if (task === null) throw new RuntimeStateError('No task has begun in this log.');
     const result = this.#result;
-    const outcome = result === null ? null : uhpOutcomeOf(result);
+    const outcome = result === null ? null : uhpOutcomeOf(result, task.quota);
     const reason = outcome?.incompleteReason ?? null;
     return {
       id: this.#options.runId,

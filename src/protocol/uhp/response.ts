@@ -70,6 +70,7 @@ export type IncompleteReason =
   | 'timeout'
   | 'max_step'
   | 'max_output_tokens'
+  | 'quota'
   | 'reins_max_cost'
   | 'reins_max_total_tokens'
   | 'reins_loop';
