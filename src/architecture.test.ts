@@ -96,8 +96,9 @@ test('E-011: time passes and chance falls in system.ts alone, and only who puts 
   const source =
     /\bDate\.now\b|new Date\(\)|\bDate\(\)|Math\.random|\b(?:setTimeout|setInterval)\(|AbortSignal\.timeout|performance\.|hrtime|random(?:UUID|Int|Fill)/;
   const users = sources.filter((file) => source.test(withoutComments(file)));
-  // Of the command line only: two presses of a key are told from one by the clock of who presses.
-  expect(users.toSorted()).toEqual(['src/cli/stop-signals.ts', 'src/system.ts']);
+  // Of the command line only: two presses of a key are told from one by the clock of who presses. A client lives in programs
+  // and pages of others, and brings its own.
+  expect(users.toSorted()).toEqual(['src/cli/stop-signals.ts', 'src/client/system.ts', 'src/system.ts']);
   const takers = sources.filter((file) => [...importsOf(file)].includes('src/system.ts'));
   expect(takers.filter((file) => folderOf(file) !== '')).toEqual([]);
 });

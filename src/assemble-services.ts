@@ -51,6 +51,8 @@ export function startUpkeep(services: Services, firstScan?: Promise<void>): Repe
     await scanned; // two scans at once would be in each other's way
     await superviseRuns(services);
   };
+  const leftovers = services.uploads?.sweep(clock.now(), async (id) => (await services.store.file(id)) !== null);
+  const swept = leftovers?.catch(failed('What is left of uploads could not be removed.'));
   const rounds = [
     repeat(clock, { everyMs: superviseEveryMs, work: supervise, onFailure: scanFailed }),
     repeat(clock, {
@@ -69,5 +71,5 @@ export function startUpkeep(services: Services, firstScan?: Promise<void>): Repe
       onFailure: failed('Files of sessions that are gone could not be removed.'),
     }),
   ];
-  return { stop: async () => void (await Promise.all([scanned, ...rounds.map((each) => each.stop())])) };
+  return { stop: async () => void (await Promise.all([scanned, swept, ...rounds.map((each) => each.stop())])) };
 }

@@ -5,8 +5,9 @@ import { createKey } from '../src/auth/keys.ts';
 import { join } from 'node:path';
 import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
 import { ownerKey, startServer, type RunningServer } from './support/in-process-server.ts';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { runIds } from '../src/core/ids.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -223,3 +224,113 @@ test('UR-20, UR-21: a follow-up in the queue and a word to a running task bring 
     return turns.length === 2 && turns[1]?.assistant === 'ALPHA-7.2';
   });
 }, 30_000);
+
+test('X-05: the file may stand before the question', async () => {
+  const server = await open();
+  const part = { type: 'input_file', filename: 'facts.txt', file_data: data(secret, 'text/plain') };
+  const [item] = taskWith(part).input;
+  const { body } = await server.call('POST', '/v1/responses', {
+    input: [{ role: 'user', content: item?.content.toReversed() }],
+  });
+  expect(answerOf(body)).toBe('ALPHA-7.2');
+});
+
+test('UD-44: a text is a text, whatever it is called', async () => {
+  const server = await open();
+  for (const name of ['README', 'facts.ts', 'facts.bin']) {
+    const { body: file } = await upload(server, secret, name);
+    const { body } = await server.call('POST', '/v1/responses', taskWith({ type: 'input_file', file_id: file['id'] }));
+    expect([name, answerOf(body)]).toEqual([name, 'ALPHA-7.2']);
+  }
+});
+
+test('UR-20, UR-33: a word said again is known with its files; one that is refused leaves none, and none is an artifact', async () => {
+  const server = await open({ demo: { speed: 'human' } });
+  const { body } = await server.call('POST', '/v1/responses', {
+    input: 'Count slowly from 1 to 15, one number per line.',
+    background: true,
+  });
+  const [id, folder] = [String(body['id']), workspaceOf(server, body)];
+  const parts = ['text/plain', 'application/octet-stream'].map((type) => ({
+    type: 'input_file',
+    filename: 'more',
+    file_data: data(type === 'text/plain' ? secret : Uint8Array.of(0, 255), type),
+  }));
+  const steer = async (message_id: string, content: object[] = parts) => {
+    const path = `/v1/reins/responses/${id}/steer`;
+    return (await server.call('POST', path, { message_id, input: [{ role: 'user', content }] })).status;
+  };
+  await server.until(async () => (await readdir(folder).catch(() => null)) !== null);
+  expect([await steer('m1'), await steer('m1')]).toEqual([200, 200]);
+  expect((await readdir(folder)).toSorted()).toEqual(['more', 'more (2)']);
+  const other = { type: 'input_file', filename: 'other', file_data: data('other', 'text/plain') };
+  expect(await steer('m1', [other])).toBe(409);
+  const isOver = async () => (await server.call('GET', `/v1/responses/${id}`)).body['status'] !== 'in_progress';
+  await server.until(isOver);
+  expect(await steer('m2', [other])).toBe(409);
+  expect((await readdir(folder)).toSorted()).toEqual(['more', 'more (2)']);
+  const session = (body['metadata'] as { session_id: string }).session_id;
+  expect((await server.call('GET', `/v1/sessions/${session}/files`)).body).toEqual({ files: [] });
+}, 30_000);
+
+test('UR-33: a follow-up that is queued again makes no second upload', async () => {
+  const server = await open({ demo: { speed: 'human' } });
+  const { body } = await server.call('POST', '/v1/responses', {
+    input: 'Count slowly from 1 to 10, one number per line.',
+    background: true,
+  });
+  const session = (body['metadata'] as { session_id: string }).session_id;
+  const part = { type: 'input_file', filename: 'facts.txt', file_data: data(secret, 'text/plain') };
+  for (let time = 0; time < 3; time++) {
+    const entry = { ...taskWith(part), message_id: 'm1' };
+    expect((await server.call('POST', `/v1/reins/sessions/${session}/queue`, entry)).status).toBe(200);
+  }
+  expect(await readdir(join(server.dataDir, 'uploads'))).toHaveLength(1);
+});
+
+test('E-105, U-211: large files stand beside the log, which stays small, and the items are given back whole', async () => {
+  const server = await open();
+  const large = Buffer.alloc(3_000_000, 'large ');
+  const content = [
+    { type: 'input_text', text: 'Reply with exactly: ok' },
+    { type: 'input_file', filename: 'a.txt', file_data: data(large, 'text/plain') },
+    ...Array.from({ length: 90 }, (_, index) => ({
+      type: 'input_file',
+      filename: `${index}.txt`,
+      file_data: data(`${index} `.repeat(15_000), 'text/plain'),
+    })),
+  ];
+  const { status, body } = await server.call('POST', '/v1/responses', { input: [{ role: 'user', content }] });
+  expect([status, body['status']]).toEqual([200, 'completed']);
+  {
+    await using store = openSqlite(join(server.dataDir, 'reins.db'));
+    const [started] = await store.readEvents(runIds.make(String(body['id']).slice('resp_'.length)), {
+      after: 0,
+      limit: 1,
+    });
+    expect(JSON.stringify(started).length).toBeLessThan(1_000_000);
+  }
+  const items = (await server.call('GET', `/v1/responses/${String(body['id'])}/input_items`)).body['data'];
+  expect(items).toEqual([{ role: 'user', content }]);
+  expect((await readFile(join(workspaceOf(server, body), 'a.txt'))).equals(large)).toBe(true);
+});
+
+test('UD-43: an input may not bring more files than a task can be told of', async () => {
+  const server = await open();
+  const { body: file } = await upload(server, 'x', 'x.txt');
+  const content = Array.from({ length: 101 }, () => ({ type: 'input_file', file_id: file['id'] }));
+  const { status, body } = await server.call('POST', '/v1/responses', { input: [{ role: 'user', content }] });
+  expect([status, (body['error'] as { param: string }).param]).toEqual([400, 'input']);
+});
+
+test('what a crash has left of uploads is gone after the next start', async () => {
+  const server = await open();
+  const { body: file } = await upload(server, secret, 'facts.txt');
+  const folder = join(server.dataDir, 'uploads');
+  for (const name of ['.new-file_1', 'file_unrecorded']) await writeFile(join(folder, name), 'x');
+  for (const name of await readdir(folder)) await utimes(join(folder, name), 1, 1);
+  const again = await startServer({}, server.dataDir);
+  cleanups.push(() => again.close());
+  await again.until(async () => (await readdir(folder)).length === 1);
+  expect(await readdir(folder)).toEqual([file['id']]);
+});

@@ -2,6 +2,7 @@
 // as a key is 256 random bits and no password.
 
 import { createHash, randomBytes } from 'node:crypto';
+import { InvalidInputError } from '../core/errors.ts';
 import { keyIds } from '../core/ids.ts';
 import type { KeyRecord } from '../stores/store.ts';
 
@@ -10,6 +11,20 @@ export type { KeyRecord } from '../stores/store.ts';
 /** What a key may do (UR-34). */
 export type Scope = 'read' | 'tasks' | 'manage' | 'admin';
 export const allScopes: readonly Scope[] = ['read', 'tasks', 'manage', 'admin'];
+const usualScopes: readonly Scope[] = ['read', 'tasks', 'manage'];
+
+/** Of a new key; null: the usual ones (UR-34). @throws InvalidInputError  An unknown one, or none at all. */
+export function scopesOf(names: readonly string[] | null): readonly Scope[] {
+  if (names === null) return usualScopes;
+  const known = `A key has some of the scopes ${allScopes.join(', ')}.`;
+  if (names.length === 0) throw new InvalidInputError(known, 'scopes');
+  const scopes = names.map((name, index) => {
+    const scope = allScopes.find((each) => each === name);
+    if (scope === undefined) throw new InvalidInputError(known, `scopes[${index}]`);
+    return scope;
+  });
+  return [...new Set(scopes)];
+}
 
 /** `rk_` and 256 random bits as base64url. Shown once, never stored. */
 export function makeKey(): string {

@@ -7,7 +7,7 @@
 // Q4. A step costs what is new in it: the turns before the newest reply are written once, and all requests share them. The
 //     list of a request is its own; nothing in it is ever written to.
 
-import { attachedFileText } from './attached-file.ts';
+import { attachedFileText, placedFileText } from './attached-file.ts';
 import { readContext, type ContextView } from './context-view.ts';
 import { isJsonObject, parsedOrText, type JsonObject } from '../core/json.ts';
 import { loadMedia, mediaPart, type MediaShelf } from './media-part.ts';
@@ -204,26 +204,19 @@ function userContent(part: UserPart, { shelf }: TurnOptions): UserMessage['conte
     case 'text':
       return isBlank(part.text) ? [] : [{ type: 'text', text: part.text }];
     case 'file':
-      return [{ type: 'text', text: attachedFileText(part.filename, part.text) }, ...placeText(part)];
+      return [{ type: 'text', text: attachedFileText(part.filename, part.text, part.path) }];
     case 'media':
-      // Where a file lies in the working directory says enough to a model that cannot be shown it.
-      return part.path !== undefined && !(shelf.get(part.ref) instanceof Uint8Array)
-        ? placeText(part)
-        : [mediaPart(part, shelf), ...placeText(part)];
+      return part.path === undefined ? [mediaPart(part, shelf)] : placedMedia({ ...part, path: part.path }, shelf);
   }
 }
 
-function placeText(
-  part: Extract<UserPart, { type: 'file' | 'media' }>,
-): Extract<UserMessage['content'][number], { type: 'text' }>[] {
-  if (part.path === undefined) return [];
-  const size = part.type === 'media' ? `, ${part.bytes} bytes` : '';
-  return [
-    {
-      type: 'text',
-      text: `[The attached file lies in the working directory: ${JSON.stringify(part.path)} (${part.mediaType}${size}).]`,
-    },
-  ];
+/** Where a file lies says enough to a model that cannot be shown it. */
+function placedMedia(
+  part: Extract<UserPart, { type: 'media' }> & { readonly path: string },
+  shelf: MediaShelf,
+): UserMessage['content'] {
+  const place = { type: 'text', text: placedFileText(part) } as const;
+  return shelf.get(part.ref) instanceof Uint8Array ? [mediaPart(part, shelf), place] : [place];
 }
 
 function replyContent(part: AssistantPart, { dropBound = false }: TurnOptions): Reply['content'] {

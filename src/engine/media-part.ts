@@ -46,12 +46,17 @@ export function mediaPart({ ref, bytes, mediaType, filename }: NamedMedia, shelf
 function mediaOf(message: Message): readonly NamedMedia[] {
   switch (message.role) {
     case 'user':
-      return message.content.filter((part) => part.type === 'media');
+      return message.content.filter((part) => part.type === 'media').filter(isToBeSeen);
     case 'assistant':
       return [];
     case 'tool':
       return message.answers.flatMap(({ media }) => media ?? []);
   }
+}
+
+/** What lies in the working directory is read there; an image is looked at as well (UD-44). */
+function isToBeSeen({ path, mediaType }: { readonly path?: string; readonly mediaType: string }): boolean {
+  return path === undefined || mediaType.startsWith('image/');
 }
 
 /** `image/*` takes every image. Parameters and letter case of a type say nothing here. */

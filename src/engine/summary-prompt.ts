@@ -54,9 +54,9 @@ function userText(part: UserPart): string {
     case 'text':
       return cutMiddle(part.text, 12_000, 4_000);
     case 'file':
-      return attachedFileText(part.filename, cutMiddle(part.text, 3_000, 1_000));
+      return attachedFileText(part.filename, cutMiddle(part.text, 3_000, 1_000), part.path);
     case 'media':
-      return `[${part.filename ?? 'a file'}, ${part.mediaType}]`;
+      return `[${part.path ?? part.filename ?? 'a file'}, ${part.mediaType}]`;
   }
 }
 

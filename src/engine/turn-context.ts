@@ -69,7 +69,9 @@ export async function prepareTurn(
       if (box !== null && listings.every((listing, at) => listing.tools === box?.listings[at]?.tools))
         return box.toolbox;
       const known = new Set([...disabled, ...tools.map(({ name }) => name)]);
-      const more = listings.flatMap((listing) => listing.tools).filter(({ name }) => !known.has(name));
+      // Of two sources with a tool of one name the later is meant: a harness's own before those that all have.
+      const offered = new Map(listings.flatMap(({ tools: each }) => each.map((tool) => [tool.name, tool])));
+      const more = [...offered.values()].filter(({ name }) => !known.has(name));
       const degraded = listings.flatMap((listing) => listing.degraded);
       const guidance = listings.flatMap((listing) => listing.guidance ?? []).join('\n\n');
       box = { listings, toolbox: { ...createToolbox([...tools, ...more], changes), degraded, guidance } };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { freeName, safeName } from './safe-name.ts';
+import { namesLike, safeName } from './safe-name.ts';
 
 test('B121: a name is never a path, a device or empty, and fits every file system', () => {
   fc.assert(
@@ -35,8 +35,17 @@ test('B121: hostile names keep what is harmless of them', () => {
 });
 
 test('UD-44: a name that is taken gets a number before its ending', () => {
-  const taken = new Set(['a.txt', 'a (2).txt', 'b']);
-  expect(freeName('a.txt', (name) => taken.has(name))).toBe('a (3).txt');
-  expect(freeName('b', (name) => taken.has(name))).toBe('b (2)');
-  expect(freeName('c', (name) => taken.has(name))).toBe('c');
+  const first = (name: string) => namesLike(name).take(3).toArray();
+  expect(first('a.txt')).toEqual(['a.txt', 'a (2).txt', 'a (3).txt']);
+  expect(first('b')).toEqual(['b', 'b (2)', 'b (3)']);
+  expect(first('.env')).toEqual(['.env', '.env (2)', '.env (3)']);
+  const long = namesLike(safeName(`${'ä'.repeat(300)}.pdf`))
+    .take(3)
+    .toArray();
+  expect(long.every((name) => Buffer.byteLength(name) <= 255 && name.endsWith('.pdf'))).toBe(true);
+});
+
+test('B121: a name as long as a header can be is cut at once', () => {
+  expect(Buffer.byteLength(safeName('ä'.repeat(40_000)))).toBe(254);
+  expect(safeName(`${'a'.repeat(254)} b`)).toBe('a'.repeat(254));
 });

@@ -27,23 +27,22 @@ function cut(name: string): string {
   return `${cutTo(name.slice(0, name.length - ending.length), maxBytes - bytesOf(ending))}${ending}`;
 }
 
+/** As many whole characters as fit; none of the ends that `safeName` takes away comes back. */
 function cutTo(text: string, bytes: number): string {
-  let kept = text;
-  while (bytesOf(kept) > bytes) kept = [...kept].slice(0, -1).join('');
-  return kept;
+  const whole = Buffer.from(text);
+  let end = Math.min(bytes, whole.length);
+  while (end < whole.length && ((whole[end] ?? 0) & 0xc0) === 0x80) end--;
+  return whole.toString('utf8', 0, end).replace(/[.\s]+$/, '');
 }
 
 function bytesOf(text: string): number {
   return Buffer.byteLength(text);
 }
 
-/** The name itself, or with a number before its ending where it is taken. */
-export function freeName(name: string, isTaken: (name: string) => boolean): string {
-  if (!isTaken(name)) return name;
+/** The name itself, then with a number before its ending: without an end. */
+export function* namesLike(name: string): Generator<string, never> {
+  yield name;
   const ending = /(?<=.)\.[^.]{1,16}$/.exec(name)?.[0] ?? '';
-  const stem = cutTo(name.slice(0, name.length - ending.length), 200);
-  for (let number = 2; ; number++) {
-    const next = `${stem} (${number})${ending}`;
-    if (!isTaken(next)) return next;
-  }
+  const stem = cutTo(name.slice(0, name.length - ending.length), 180);
+  for (let number = 2; ; number++) yield `${stem} (${number})${ending}`;
 }

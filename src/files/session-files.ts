@@ -10,11 +10,24 @@
 //     a whole state would be over them, none is kept.
 
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  copyFile,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import { isInside } from './is-inside.ts';
 import { keepFile } from './keep-file.ts';
-import { mayBeArtifact, readState, type Entry, type WorkspaceState } from './workspace-state.ts';
+import { mayBeArtifact, readState, stampOf, type Entry, type WorkspaceState } from './workspace-state.ts';
 import type { FileHandle } from 'node:fs/promises';
 import { sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { Workspaces } from './workspaces.ts';
@@ -37,6 +50,8 @@ export interface RunChanges {
 export interface SessionFiles {
   /** Remembers how the working directory stands as a run begins. Does nothing for a run that has begun before. */
   begin(place: RunPlace): Promise<void>;
+  /** A file was put into the working directory of a run at work: it is there as if it had been there before. */
+  given(place: RunPlace, path: string): Promise<void>;
   /** What the run made, changed and removed since it began; the bytes are kept. */
   finish(place: RunPlace): Promise<RunChanges>;
   /** Whether the state after a run is still held. */
@@ -79,9 +94,10 @@ export function createSessionFiles({ dataDir, workspaces, ...most }: SessionFile
   /** The newest state of the session that tells where bytes are, and the one of the run's beginning. */
   async function before({ sessionId, runId }: RunPlace): Promise<{ begun: HeldState; newest: HeldState }> {
     const begun = await readHeld(at(sessionId, 'begun', `${runId}.json`));
+    const given = await readGiven(at(sessionId, 'begun', `${runId}.given`));
     const [last] = await statesOf(sessionId);
     const newest = last === undefined ? null : await readHeld(at(sessionId, 'states', last));
-    return { begun: begun ?? new Map(), newest: newest ?? new Map() };
+    return { begun: new Map([...(begun ?? []), ...given]), newest: newest ?? new Map() };
   }
 
   /** Files of states, the newest first. */
@@ -179,6 +195,14 @@ export function createSessionFiles({ dataDir, workspaces, ...most }: SessionFile
       await rm(at(sessionId, 'begun'), { recursive: true, force: true });
       await mkdir(at(sessionId, 'begun'), { recursive: true, mode: 0o700 });
       await writeHeld(path, new Map(held));
+    },
+    async given({ sessionId, runId }, path) {
+      await ready(sessionId);
+      const stats = await lstat(join(await workspaces.ensure(sessionId), path), { bigint: true });
+      const [bytes, mode] = [Number(stats.size), Number(stats.mode)];
+      const entry = { kind: 'file', bytes, mode, stamp: stampOf(stats), sha256: null } satisfies HeldEntry;
+      // A line at a time: two that come at once lose nothing of each other.
+      await appendFile(at(sessionId, 'begun', `${runId}.given`), `${JSON.stringify([path, entry])}\n`, { mode: 0o600 });
     },
     finish,
     has: async ({ sessionId, runId }) => (await readHeld(at(sessionId, 'states', `${runId}.json`))) !== null,
@@ -284,4 +308,12 @@ async function readHeld(path: string): Promise<HeldState | null> {
   // It was written here.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return new Map(JSON.parse(text) as readonly (readonly [string, HeldEntry])[]);
+}
+
+async function readGiven(path: string): Promise<HeldState> {
+  const text = await readFile(path, 'utf8').catch(() => '');
+  // It was written here; a line that a crash cut off is none.
+  const lines = text.split('\n').slice(0, -1);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return new Map(lines.map((line) => JSON.parse(line) as readonly [string, HeldEntry]));
 }

@@ -2,7 +2,7 @@
 // was cut off, or is too large, leaves nothing behind.
 
 import { createHash } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import { fileIds, type FileId } from '../core/ids.ts';
 import { join } from 'node:path';
 import { ReinsError } from '../core/errors.ts';
@@ -29,8 +29,11 @@ export interface Uploads {
   /** To be closed. Null: it is gone. */
   open(fileId: FileId): Promise<FileHandle | null>;
   remove(fileId: FileId): Promise<void>;
-  list(): Promise<readonly FileId[]>;
+  /** Removes what a crash has left: files that were cut off, and those that nobody knows, an hour after they were written. */
+  sweep(nowMs: number, isKnown: (fileId: FileId) => Promise<boolean>): Promise<void>;
 }
+
+const anHourMs = 3_600_000;
 
 export function createUploads(dataDir: string): Uploads {
   const folder = join(dataDir, 'uploads');
@@ -42,6 +45,7 @@ export function createUploads(dataDir: string): Uploads {
       try {
         const written = await write(temporary, source, maxBytes);
         await rename(temporary, at(fileId));
+        await syncFolder(folder);
         return written;
       } catch (cause) {
         await rm(temporary, { force: true });
@@ -50,10 +54,21 @@ export function createUploads(dataDir: string): Uploads {
     },
     open: (fileId) => open(at(fileId), 'r').catch(() => null),
     remove: (fileId) => rm(at(fileId), { force: true }),
-    async list() {
-      return (await readdir(folder).catch(() => [])).flatMap((name) => fileIds.parse(name) ?? []);
+    async sweep(nowMs, isKnown) {
+      for (const name of await readdir(folder).catch(() => [])) {
+        const fileId = fileIds.parse(name);
+        if (fileId !== undefined && (await isKnown(fileId))) continue;
+        const stats = await lstat(at(name)).catch(() => null);
+        if (stats !== null && stats.mtimeMs < nowMs - anHourMs) await rm(at(name), { force: true, recursive: true });
+      }
     },
   };
+}
+
+/** So that the name outlives a power cut, as the record of it will. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  await handle.sync().finally(() => handle.close());
 }
 
 async function write(

@@ -20,13 +20,16 @@ import { answerBadHttp, sendError } from './error-mapping.ts';
 import { addFormBody } from './form-body.ts';
 import { addJsonBody } from './json-body.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
-import type { OpenCall, Route, RouteShape } from './route.ts';
+import type { AuditFact } from '../tasks/append-audit.ts';
+import { idOf, type Call, type OpenCall, type Route, type RouteShape } from './route.ts';
 
 export interface RouteServerOptions {
   readonly keys: KeyStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Where what was done is written down. */
+  audit(fact: AuditFact): Promise<void>;
   readonly settings: {
     readonly maxBodyBytes: number;
     /** Base of links; `https` declares TLS in front of this server (UD-71). */
@@ -48,7 +51,7 @@ export function createRouteServer(routes: readonly Route[], options: RouteServer
   const calls = createOpenCalls();
   const standing = createStandingHeaders(options);
   const app = createApp(options);
-  for (const route of routes) addRoute(app, route, calls);
+  for (const route of routes) addRoute(app, route, { calls, audit: (fact) => options.audit(fact) });
   const server = createServer(serverSettings(options), (request, response) => {
     // Overwritten, never trusted: Fastify takes its request id from here.
     const headers = standing();
@@ -130,15 +133,28 @@ function createApp({ keys, logger, settings }: RouteServerOptions): FastifyInsta
   return app;
 }
 
-function addRoute(app: FastifyInstance, route: Route, calls: OpenCalls): void {
+function addRoute(
+  app: FastifyInstance,
+  route: Route,
+  { calls, audit }: Pick<RouteServerOptions, 'audit'> & { readonly calls: OpenCalls },
+): void {
   app.all<RouteShape>(route.path, { config: { route } }, async (request, reply): Promise<unknown> => {
     const call: OpenCall = { request, reply, signal: () => calls.signalOf(reply.raw) };
     const verb = verbOf(route, request.method);
     if (verb?.open === true) return verb.handle(call);
     // The door has let it in; that it always does is not left to be believed.
     if (verb === undefined || request.caller === null) throw new Error('A route was reached past the door.');
-    return verb.handle({ ...call, caller: request.caller });
+    const answer = await verb.handle({ ...call, caller: request.caller });
+    // Written before the answer is sent: whoever is told that it was done finds it in the log.
+    if (verb.audit !== undefined) await audit(factOf({ ...call, caller: request.caller }, verb.audit, answer));
+    return answer;
   });
+}
+
+function factOf(call: Call, action: string, answer: unknown): AuditFact {
+  const { principal, keyId } = call.caller;
+  const made = typeof answer === 'object' && answer !== null && 'id' in answer ? String(answer.id) : '';
+  return { principal, keyId, action, object: idOf(call) || made, requestId: call.request.id };
 }
 
 function startListening(server: Server, host: string, port: number): Promise<void> {

@@ -10,9 +10,18 @@ export interface Route {
 
 export type Verb =
   /** Served to everybody (U-040). */
-  | { readonly open: true; readonly body?: never; handle(call: OpenCall): unknown }
-  /** `body: 'stream'`: a form, which the handler reads by itself. */
-  | { readonly open?: never; readonly scope: Scope; readonly body?: 'stream'; handle(call: Call): unknown };
+  | { readonly open: true; readonly body?: never; readonly audit?: never; handle(call: OpenCall): unknown }
+  /**
+   * `body: 'stream'`: a form, which the handler reads by itself. `audit`: what was done, as `key.create`, for the audit log
+   * (UR-54): to the object that the path names, else to the one that the answer does.
+   */
+  | {
+      readonly open?: never;
+      readonly scope: Scope;
+      readonly body?: 'stream';
+      readonly audit?: string;
+      handle(call: Call): unknown;
+    };
 
 export interface RouteShape {
   Params: Readonly<Record<string, string | undefined>>;

@@ -3,12 +3,15 @@ import type { Discovery } from '../protocol/uhp/discovery.ts';
 import type { PdfPreview } from '../files/pdf-preview.ts';
 import type { Services } from '../tasks/services.ts';
 import { createRouteServer, type HttpServer, type RouteServerOptions } from './route-server.ts';
+import { appendAudit, type AuditFact } from '../tasks/append-audit.ts';
 import { approvalRoutes } from './routes/approvals.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { discoveryRoutes } from './routes/discovery.ts';
 import { harnessBundleRoutes } from './routes/harness-bundles.ts';
 import { harnessFeedRoutes } from './routes/harness-feed.ts';
 import { harnessRoutes } from './routes/harnesses.ts';
 import { healthRoutes } from './routes/health.ts';
+import { keyRoutes } from './routes/keys.ts';
 import { modelRoutes } from './routes/models.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { responseRoutes } from './routes/responses.ts';
@@ -18,9 +21,11 @@ import { shareRoutes } from './routes/shares.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { steeringRoutes } from './routes/steering.ts';
 import { uploadRoutes } from './routes/uploads.ts';
+import { usageRoutes } from './routes/usage.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import type { Webhooks } from '../webhooks/manage-webhooks.ts';
 import { createSendStream } from './send-stream.ts';
+import type { Route } from './route.ts';
 
 export interface HttpServerOptions {
   readonly services: Services;
@@ -34,17 +39,26 @@ export interface HttpServerOptions {
   };
 }
 
-/** The whole HTTP face of Reins: every route of the protocol that this server has. */
-export function createHttpServer({
+/** The whole HTTP face of Reins. */
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { services, operatorKey, settings } = options;
+  const { store, clock, random, logger } = services;
+  const keys = {
+    keyByHash: async (hash: string) => (hash === operatorKey?.hash ? operatorKey : store.keyByHash(hash)),
+  };
+  const audit = (fact: AuditFact) => appendAudit(services, fact);
+  return createRouteServer(routesOf(options), { keys, clock, random, logger, audit, settings });
+}
+
+/** Every route of the protocol that this server has. */
+export function routesOf({
   services,
-  operatorKey,
   webhooks,
   preview = null,
   settings,
-}: HttpServerOptions): HttpServer {
-  const { store, clock, random, logger } = services;
-  const sendStream = createSendStream({ clock, logger });
-  const routes = [
+}: Omit<HttpServerOptions, 'operatorKey'>): readonly Route[] {
+  const sendStream = createSendStream(services);
+  return [
     ...healthRoutes,
     ...discoveryRoutes(settings.implementation),
     ...harnessRoutes(services),
@@ -61,9 +75,8 @@ export function createHttpServer({
     ...sessionFileRoutes(services, preview),
     ...shareRoutes(services),
     ...uploadRoutes(services),
+    ...keyRoutes(services),
+    ...auditRoutes(services),
+    ...usageRoutes(services),
   ];
-  const keys = {
-    keyByHash: async (hash: string) => (hash === operatorKey?.hash ? operatorKey : store.keyByHash(hash)),
-  };
-  return createRouteServer(routes, { keys, clock, random, logger, settings });
 }

@@ -7,7 +7,8 @@ import { findContinuable } from './find-in-scope.ts';
 import { findPlace, forkUnavailable, notTip, type Place } from './find-place.ts';
 import { head, toWellFormed } from '../core/text.ts';
 import { readHistory } from './read-history.ts';
-import { keptItems, takeInFiles, type FilesOwner } from './take-in-files.ts';
+import { keptItems } from './input-items.ts';
+import { takeInFiles, type FilesOwner, type TakenIn } from './take-in-files.ts';
 import { limitsOf, refuseTimeout, withinQuota } from './task-limits.ts';
 import { capsOf, quotaLeft, type QuotaLeft } from './principal-limits.ts';
 import { takeSlot } from './take-slot.ts';
@@ -85,12 +86,12 @@ async function admit(services: Services, request: TaskRequest, place: TaskPlace)
   let isAdmitted = false;
   try {
     if (fork !== null && (await services.files?.restore(fork, owner.sessionId)) !== true) throw forkUnavailable();
-    const messages = await takeInFiles(services, owner, request.body.messages);
+    const taken = await takeInFiles(services, owner, request.body.messages);
     using held = new DisposableStack();
     const isOwn = request.child === undefined;
     const quota = isOwn ? await quotaLeft(services, request.principal) : noQuota;
     const slot = isOwn ? held.use(takeSlot(services)) : null;
-    const admission = await makeAdmission(services, { ...request, ...owner, messages }, { ...place, quota });
+    const admission = await makeAdmission(services, { ...request, ...owner, ...taken }, { ...place, quota });
     await services.ownership.present();
     const result = await services.log.admit(admission);
     if (result.outcome === 'replayed') return result;
@@ -125,10 +126,10 @@ const noQuota: QuotaLeft = { tokens: null, dollars: null };
 
 async function makeAdmission(
   services: Services,
-  task: TaskRequest & FilesOwner & { readonly messages: readonly UserMessage[] },
+  task: TaskRequest & FilesOwner & TakenIn,
   { harness, session, previousRunId, fork, model, quota: left }: TaskPlace & { readonly quota: QuotaLeft },
 ): Promise<Admission> {
-  const { principal, body, messages, idempotency, queued, child, cause = 'submit', runId, sessionId } = task;
+  const { principal, body, messages, refs, idempotency, queued, child, cause = 'submit', runId, sessionId } = task;
   const { clock, owner } = services;
   const atMs = clock.now();
   const agent = services.harnesses.adapter(harness.base)?.agent;
@@ -144,7 +145,7 @@ async function makeAdmission(
     previousResponseId: previousRunId,
     reinsEvents: body.reinsEvents,
     view: 1,
-    inputItems: keptItems(body.inputItems),
+    inputItems: keptItems(body.inputItems, refs),
     linkBase: services.settings.linkBase(),
     ...(fork === null ? {} : { forkedFrom: fork.runId }),
     ...(model.fallback === undefined ? {} : { modelFallback: model.fallback }),

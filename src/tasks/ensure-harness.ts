@@ -10,7 +10,7 @@ import type { Services } from './services.ts';
  * @throws ConfigurationError  There is no such base.
  */
 export async function ensureHarness(
-  { store, clock, random, harnesses }: Services,
+  { store, clock, random, harnesses }: Pick<Services, 'store' | 'clock' | 'random' | 'harnesses'>,
   principal: string,
   base: string,
 ): Promise<HarnessId> {

@@ -50,7 +50,8 @@ export async function executeRun(services: Services, execution: Execution): Prom
     const cause = start?.data.cause ?? 'submit';
     const taken = start === null ? [] : ((await recorder.write([start]))?.taken ?? []);
     const current = start === null ? state : taken.reduce(evolve, state);
-    if (!(await mayBegin(slot, deadline))) return await endWaiting(services, { run, recorder, deadline, state: current });
+    if (!(await mayBegin(slot, deadline)))
+      return await endWaiting(services, { run, recorder, deadline, state: current });
     const turn = runTurn(services, { run, recorder, deadline, state: current, cause, pause, compactions });
     const outcome = await Promise.race([turn, deadline.over]);
     if (outcome === 'over') return;

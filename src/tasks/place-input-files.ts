@@ -1,44 +1,41 @@
 import { fileIds } from '../core/ids.ts';
-import { join } from 'node:path';
-import { open } from 'node:fs/promises';
-import { readStored } from './stored-file.ts';
+import { openStored } from './stored-file.ts';
+import { placeFile } from '../files/place-file.ts';
 import { safeName } from '../files/safe-name.ts';
 import { StorageError } from '../core/errors.ts';
+import type { Readable } from 'node:stream';
 import type { Services } from './services.ts';
 import type { UserMessage, UserPart } from '../core/run-event.ts';
 
 /**
- * Puts the files of these messages where the log says that they lie (UD-44). What is there already was put there before: it
- * may be the agent's by now. Nothing is followed out of the working directory: the name is a plain one, and is made anew.
+ * Puts the files of these messages where the log says that they lie (UD-44). What is there already stays: it was put there
+ * before, and may be the agent's by now. Gives the names of those that are new.
  */
 export async function placeInputFiles(
   services: Services,
   workspace: string,
   messages: readonly Pick<UserMessage, 'content'>[],
-): Promise<void> {
+): Promise<readonly string[]> {
+  const placed: string[] = [];
   for (const part of messages.flatMap(({ content }) => content)) {
     if (part.type === 'text' || part.path === undefined || part.path !== safeName(part.path)) continue;
-    const file = await open(join(workspace, part.path), 'wx', 0o644).catch((cause: unknown) => {
-      if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return null;
+    const isNew = await placeFile(workspace, part.path, () => contentOf(services, part)).catch((cause: unknown) => {
       throw new StorageError('A file of the input could not be put into the working directory.', { cause });
     });
-    if (file === null) continue;
-    try {
-      await file.writeFile(await bytesOf(services, part));
-    } finally {
-      await file.close();
-    }
+    if (isNew) placed.push(part.path);
   }
+  return placed;
 }
 
-async function bytesOf(services: Services, part: Exclude<UserPart, { type: 'text' }>): Promise<Uint8Array> {
+async function contentOf(
+  services: Services,
+  part: Exclude<UserPart, { type: 'text' }>,
+): Promise<Uint8Array | Readable> {
   if (part.type === 'file') return new TextEncoder().encode(part.text);
   const id = part.ref.startsWith('file:') ? fileIds.parse(part.ref.slice('file:'.length)) : undefined;
-  if (id !== undefined) {
-    const record = await services.store.file(id);
-    if (record !== null) return readStored(services, record);
-  }
-  const bytes = await services.store.content(part.ref);
-  if (bytes === null) throw new StorageError('A file of the input is gone.');
-  return bytes;
+  const record = id === undefined ? null : await services.store.file(id);
+  const handle = record === null ? null : await openStored(services, record);
+  const content = handle?.createReadStream() ?? (await services.store.content(part.ref));
+  if (content === null) throw new StorageError('A file of the input is gone.');
+  return content;
 }

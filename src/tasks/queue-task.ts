@@ -7,6 +7,7 @@ import { HarnessMismatchError, IdempotencyConflictError, NotFoundError, RequestE
 import { isJsonObject, toJsonValue } from '../core/json.ts';
 import { startQueued } from './start-queued.ts';
 import type { QueuedTask, SessionRecord } from '../stores/store.ts';
+import { keptItems } from './input-items.ts';
 import { uploadGiven } from './take-in-files.ts';
 import type { RunId } from '../core/ids.ts';
 import type { Services } from './services.ts';
@@ -45,8 +46,10 @@ export async function queueTask(services: Services, principal: string, followUp:
   const { sessionId } = session;
   await refuseEarly(services, session, body);
   const messageId = followUp.messageId ?? `msg_${services.random.token()}`;
-  const messages = await uploadGiven(services, principal, body.messages);
-  const stored = toJsonValue({ ...body, messages });
+  // What is known is only looked for: its files are there.
+  const isNew = !(await services.store.queue(sessionId)).tasks.some((task) => task.messageId === messageId);
+  const { messages, refs } = await uploadGiven(services, principal, isNew ? body.messages : []);
+  const stored = toJsonValue({ ...body, messages, inputItems: keptItems(body.inputItems, refs) });
   if (!isJsonObject(stored)) throw new TypeError('A task is an object.');
   const task = { messageId, sessionId, principal, body: stored, bodyHash };
   const queued = await services.store.enqueue(task, maxEntries);

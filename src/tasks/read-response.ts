@@ -1,6 +1,7 @@
 import { foldLog } from './fold-log.ts';
 import { NotFoundError, StorageError } from '../core/errors.ts';
 import { findRun } from './find-in-scope.ts';
+import { wholeItems } from './input-items.ts';
 import type { RunId } from '../core/ids.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import type { RunRecord } from '../stores/store.ts';
@@ -34,7 +35,7 @@ export async function readInputItems(
 ): Promise<readonly JsonValue[]> {
   const run = await findRun(services, principal, responseId);
   const [first] = await services.store.readEvents(run.runId, { after: 0, limit: 1 });
-  return first?.type === 'run-started' ? (first.data.task?.inputItems ?? []) : [];
+  return first?.type === 'run-started' ? wholeItems(services, first.data.task?.inputItems ?? []) : [];
 }
 
 /**

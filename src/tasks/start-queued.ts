@@ -57,8 +57,11 @@ async function hold(
   return null;
 }
 
-/** Another task came first, its principal has too many or too much, the entry was started or taken back in this moment, or the server closes: the next scan looks again. */
+/**
+ * Another task came first, the entry was started or taken back in this moment, its principal or the server has its fill, or
+ * the server closes: the next scan looks again.
+ */
 function overtaken(cause: unknown): boolean {
   if (!(cause instanceof RequestError)) return false;
-  return cause.status === 409 || cause.status === 429 || cause.status >= 500 || cause.code === 'reins_message_not_found';
+  return [409, 429].includes(cause.status) || cause.status >= 500 || cause.code === 'reins_message_not_found';
 }

@@ -9,9 +9,12 @@ import { findRun } from './find-in-scope.ts';
 import type { RunId } from '../core/ids.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
+import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { placeInputFiles } from './place-input-files.ts';
 import { takeInFiles } from './take-in-files.ts';
 import type { InputPart } from '../core/input-file.ts';
+import type { UserMessage } from '../core/run-event.ts';
 
 export interface SteeringMessage {
   readonly content: readonly InputPart[];
@@ -33,13 +36,14 @@ export async function steerTask(
   await requireSteering(services, run);
   const { runId } = run;
   const messageId = message.messageId ?? `msg_${services.random.token()}`;
-  const messages = await takeInFiles(services, run, [{ content: message.content }]);
-  await placeInputFiles(services, await services.workspaces.ensure(run.sessionId), messages);
+  const { messages } = await takeInFiles(services, run, [{ content: message.content }]);
+  const placed = await placeFiles(services, run, messages);
   const data = { messageId, content: messages.flatMap(({ content }) => content), mode: 'steer' } as const;
   const event = { ...(await factPosition(services, run)), type: 'user-message', data } as const;
   const stored = await services.log.appendFact({ event });
+  if (stored.outcome === 'stored') return { messageId, runId };
+  await takeBack(services, run, placed);
   switch (stored.outcome) {
-    case 'stored':
     case 'known':
       return { messageId, runId };
     case 'conflict':
@@ -49,6 +53,23 @@ export async function steerTask(
     case 'decided':
       throw new RuntimeStateError('A message cannot be decided.');
   }
+}
+
+/** Before the message is in the log: who reads it finds them. */
+async function placeFiles(
+  services: Services,
+  run: RunRecord,
+  messages: readonly UserMessage[],
+): Promise<readonly string[]> {
+  if (messages.every(({ content }) => content.every(({ type }) => type === 'text'))) return [];
+  const placed = await placeInputFiles(services, await services.workspaces.ensure(run.sessionId), messages);
+  for (const path of placed) await services.files?.given(run, path);
+  return placed;
+}
+
+/** Files of a message that was not taken in. */
+async function takeBack({ workspaces }: Services, { sessionId }: RunRecord, placed: readonly string[]): Promise<void> {
+  for (const path of placed) await rm(join(await workspaces.ensure(sessionId), path), { force: true });
 }
 
 async function requireSteering({ harnesses, store }: Services, run: RunRecord): Promise<void> {

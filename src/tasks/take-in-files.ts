@@ -1,20 +1,21 @@
 // Files that clients give, made what a task holds (UD-44, E-105). Everything that can be refused is refused before a byte is
-// stored; where what is stored is not used in the end, it goes by the retention of uploads and of unclaimed contents.
+// stored; what is stored for a task that is refused after all goes as unclaimed content does.
 //
-// - Small texts are words of the message. Images and PDFs go to the content store, for models that can be shown them. All else
-//   is an upload: one of the client's, or one that is made here.
-// - Each of them also lies in the working directory. Where, is decided here and stands in the log; it is put there when the
-//   run begins (`place-input-files.ts`).
+// F1. A small text is words of the message, up to `mostShownText` in all. An image that models take is shown to them. Of all
+//     else the model is told where it lies.
+// F2. Each lies in the working directory. Where, is decided here and stands in the log (`place-input-files.ts` puts it there).
+// F3. The same files given again to the same directory make the same parts: a repeated message is known by its content.
+// F4. What a log has of a file is bounded: bytes that are not words of the message stand elsewhere, by reference.
 
 import mime from 'mime-types';
+import { createHash } from 'node:crypto';
 import { fileIds, type RunId, type SessionId } from '../core/ids.ts';
-import { freeName, safeName } from '../files/safe-name.ts';
+import { InvalidInputError, NotFoundError } from '../core/errors.ts';
 import { isInputFile, areTakenIn, type InputFile, type InputMessage, type InputPart } from '../core/input-file.ts';
-import { isJsonObject, type JsonValue } from '../core/json.ts';
-import { NotFoundError } from '../core/errors.ts';
+import { openFileNames } from '../files/place-file.ts';
 import { openStored, readStored } from './stored-file.ts';
-import { readdir } from 'node:fs/promises';
 import { uploadFile } from './upload-file.ts';
+import { viewableImage } from '../files/viewable-image.ts';
 import type { FileRecord } from '../stores/file-store.ts';
 import type { Services } from './services.ts';
 import type { UserMessage, UserPart } from '../core/run-event.ts';
@@ -25,45 +26,58 @@ export interface FilesOwner {
   readonly sessionId: SessionId;
 }
 
+export interface TakenIn {
+  readonly messages: readonly UserMessage[];
+  /** What files that came inline are kept as, by the place of their part in the request. */
+  readonly refs: ReadonlyMap<string, string>;
+}
+
 /** A file whose bytes are known to be there. */
 interface FoundFile {
   readonly filename: string;
   readonly mediaType: string;
   readonly bytes: number;
-  readonly param: string;
-  /** Null: it is nobody's yet. */
+  readonly sha256: string;
+  /** Null: it came inline. */
   readonly record: FileRecord | null;
-  read(): Promise<Uint8Array>;
+  readonly read: () => Promise<Uint8Array>;
 }
 
-const textBytes = 64 * 1024;
-const shownBytes = 20 * 1024 * 1024;
-const shown = /^(?:image\/|application\/pdf$)/;
-const textual = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|toml|javascript|x-sh|sql|.+\+(?:json|xml)))$/;
+const mostFiles = 100;
+const mostTextBytes = 64 * 1024;
+const mostShownText = 256 * 1024;
+/** Larger than any image that is shown. */
+const mostReadBytes = 4 * 1024 * 1024;
 
-/** @throws RequestError  404 `file_not_found` with the part's path, 413. */
+/** @throws RequestError  404 `file_not_found` with the part's path; 400 for too many. */
 export async function takeInFiles(
   services: Services,
   owner: FilesOwner,
   messages: readonly InputMessage[],
-): Promise<readonly UserMessage[]> {
-  if (areTakenIn(messages)) return messages;
-  const found = new Map<InputFile, FoundFile>();
-  for (const part of messages.flatMap(({ content }) => content))
-    if (isInputFile(part)) found.set(part, await findFile(services, owner.principal, part));
-  const workspace = await services.workspaces.ensure(owner.sessionId);
-  const taken = new Set(await readdir(workspace));
-  const result: UserMessage[] = [];
+): Promise<TakenIn> {
+  const refs = new Map<string, string>();
+  if (areTakenIn(messages)) return { messages, refs };
+  const found = await findFiles(services, owner.principal, messages);
+  const names = await openFileNames(await services.workspaces.ensure(owner.sessionId));
+  const room = { textBytes: mostShownText };
+  const taken: UserMessage[] = [];
   for (const { content, ...rest } of messages) {
     const parts: UserPart[] = [];
     for (const part of content) {
-      const file = isInputFile(part) ? found.get(part) : undefined;
-      if (file !== undefined) parts.push(await takeIn(services, owner, { file, taken }));
-      else if (!isInputFile(part)) parts.push(part);
+      if (!isInputFile(part)) {
+        parts.push(part);
+        continue;
+      }
+      const file = found.get(part);
+      if (file === undefined) continue;
+      const path = await names.take(file.filename, file);
+      const made = await toPart(services, owner, { file, path, room });
+      if (made.type === 'media' && file.record === null) refs.set(part.param, made.ref);
+      parts.push(made);
     }
-    result.push({ ...rest, content: parts });
+    taken.push({ ...rest, content: parts });
   }
-  return result;
+  return { messages: taken, refs };
 }
 
 /** Files given inline become uploads, so that what waits to be started holds names alone. */
@@ -71,29 +85,52 @@ export async function uploadGiven(
   services: Services,
   principal: string,
   messages: readonly InputMessage[],
-): Promise<readonly InputMessage[]> {
+): Promise<{ readonly messages: readonly InputMessage[]; readonly refs: ReadonlyMap<string, string> }> {
+  const refs = new Map<string, string>();
+  const found = await findFiles(services, principal, messages);
   const uploaded = async (part: InputPart): Promise<InputPart> => {
-    if (!isInputFile(part)) return part;
-    if (part.type === 'named-file') await findFile(services, principal, part);
-    if (part.type === 'named-file') return part;
-    const { fileId } = await upload(services, principal, await findFile(services, principal, part));
+    const file = isInputFile(part) ? found.get(part) : undefined;
+    if (file === undefined || !isInputFile(part) || part.type === 'named-file') return part;
+    const { fileId } = await upload(services, principal, file);
+    refs.set(part.param, refOf(fileId));
     return { type: 'named-file', fileId, filename: part.filename, param: part.param };
   };
-  return Promise.all(
-    messages.map(async (message) => ({ ...message, content: await Promise.all(message.content.map(uploaded)) })),
-  );
+  const named: InputMessage[] = [];
+  for (const message of messages) {
+    const content: InputPart[] = [];
+    for (const part of message.content) content.push(await uploaded(part));
+    named.push({ ...message, content });
+  }
+  return { messages: named, refs };
+}
+
+/** As the bytes of a file of the server are named in a log. */
+function refOf(fileId: string): string {
+  return `file:${fileId}`;
+}
+
+async function findFiles(
+  services: Services,
+  principal: string,
+  messages: readonly InputMessage[],
+): Promise<ReadonlyMap<InputFile, FoundFile>> {
+  const files = messages.flatMap(({ content }) => content.filter(isInputFile));
+  if (files.length > mostFiles) throw new InvalidInputError(`input may bring at most ${mostFiles} files.`, 'input');
+  const found = new Map<InputFile, FoundFile>();
+  for (const file of files) found.set(file, await findFile(services, principal, file));
+  return found;
 }
 
 async function findFile(services: Services, principal: string, part: InputFile): Promise<FoundFile> {
   if (part.type === 'given-file') {
-    const { bytes, param } = part;
+    const { bytes } = part;
     const mediaType = part.mediaType || 'application/octet-stream';
-    const filename = safeName(part.filename ?? `attachment.${mime.extension(mediaType) || 'bin'}`);
+    const filename = part.filename ?? `attachment.${mime.extension(mediaType) || 'bin'}`;
     return {
       filename,
       mediaType: typeOf(mediaType, filename),
       bytes: bytes.length,
-      param,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
       record: null,
       read: async () => bytes,
     };
@@ -105,42 +142,40 @@ async function findFile(services: Services, principal: string, part: InputFile):
   const handle = await openStored(services, record);
   if (handle === null) throw new NotFoundError('file', param);
   await handle.close();
-  const filename = safeName(part.filename ?? record.filename);
-  return {
-    filename,
-    mediaType: typeOf(record.mediaType ?? '', filename),
-    bytes: record.bytes,
-    param: part.param,
-    record,
-    read: () => readStored(services, record),
-  };
+  const filename = part.filename ?? record.filename;
+  const { bytes, sha256 } = record;
+  const mediaType = typeOf(record.mediaType ?? '', filename);
+  return { filename, mediaType, bytes, sha256, record, read: () => readStored(services, record) };
 }
 
-/** A type that says nothing gives way to what the name says. */
+/** A type that says nothing gives way to what the name says: forms call everything text that is not called anything. */
 function typeOf(given: string, filename: string): string {
   const plain = given.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (plain !== '' && plain !== 'application/octet-stream') return plain;
-  return mime.lookup(filename) || 'application/octet-stream';
+  if (plain !== '' && plain !== 'application/octet-stream' && plain !== 'text/plain') return plain;
+  return mime.lookup(filename) || plain || 'application/octet-stream';
 }
 
-async function takeIn(
-  services: Services,
-  { principal, runId }: FilesOwner,
-  { file, taken }: { readonly file: FoundFile; readonly taken: Set<string> },
+async function toPart(
+  { store }: Services,
+  { runId }: FilesOwner,
+  o: { readonly file: FoundFile; readonly path: string; readonly room: { textBytes: number } },
 ): Promise<UserPart> {
-  const { mediaType, bytes } = file;
-  const path = freeName(file.filename, (name) => taken.has(name));
-  taken.add(path);
-  if (bytes <= textBytes && textual.test(mediaType)) {
-    const text = decodeText(await file.read());
-    if (text !== null) return { type: 'file', filename: file.filename, mediaType, text, path };
+  const { file, path, room } = o;
+  const { bytes, record } = file;
+  const name = { filename: file.filename, path };
+  const content = bytes > 0 && bytes <= mostReadBytes ? await file.read() : null;
+  const image = content === null ? null : viewableImage(content);
+  if (content !== null && image !== null)
+    return { type: 'media', mediaType: image, ...name, ...(await store.putContent(runId, content)) };
+  const text = content === null || bytes > Math.min(mostTextBytes, room.textBytes) ? null : decodeText(content);
+  if (text !== null) {
+    room.textBytes -= bytes;
+    return { type: 'file', mediaType: file.mediaType, ...name, text };
   }
-  if (bytes <= shownBytes && shown.test(mediaType) && bytes > 0) {
-    const stored = await services.store.putContent(runId, await file.read());
-    return { type: 'media', mediaType, filename: file.filename, path, ...stored };
-  }
-  const { fileId } = file.record ?? (await upload(services, principal, file));
-  return { type: 'media', mediaType, filename: file.filename, path, ref: `file:${fileId}`, bytes };
+  // It calls itself an image, and is none that can be shown.
+  const mediaType = file.mediaType.startsWith('image/') ? 'application/octet-stream' : file.mediaType;
+  if (record !== null) return { type: 'media', mediaType, ...name, ref: refOf(record.fileId), bytes };
+  return { type: 'media', mediaType, ...name, ...(await store.putContent(runId, await file.read())) };
 }
 
 async function upload(
@@ -158,28 +193,12 @@ async function upload(
   });
 }
 
-/** Byte for byte what it was, so that it can be written to a file again; null: it is no text. */
+/** Byte for byte what it was, so that it can be written to a file again; null: it is no text, or one that nobody reads. */
 function decodeText(bytes: Uint8Array): string | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    return text.includes('\0') ? null : text;
+    return text.includes('\0') || text.startsWith('%PDF-') ? null : text;
   } catch {
     return null;
   }
-}
-
-const itemUnits = 96 * 1024;
-
-/** The input's items as they are kept: the bytes of a large file are not said again, and `reins_omitted` says so. */
-export function keptItems(items: readonly JsonValue[]): readonly JsonValue[] {
-  return items.map((item) => {
-    if (!isJsonObject(item) || !Array.isArray(item['content'])) return item;
-    const content = item['content'].map((part: JsonValue) => {
-      if (!isJsonObject(part)) return part;
-      const large = ['file_data', 'image_url'].filter((key) => String(part[key] ?? '').length > itemUnits);
-      const rest = Object.entries(part).filter(([key]) => !large.includes(key));
-      return large.length === 0 ? part : { ...Object.fromEntries(rest), reins_omitted: large };
-    });
-    return { ...item, content };
-  });
 }

@@ -124,6 +124,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
       traits: traitsOf(provider),
       maxOutputTokens: entry?.maxOutputTokens ?? null,
       contextTokens: entry?.contextTokens ?? null,
+      ...(entry === undefined ? {} : { accepts: entry.accepts }),
       ...providerOptionsOf(provider),
       ...(prices === undefined ? {} : { dollarsPerMillionTokens: prices }),
     };

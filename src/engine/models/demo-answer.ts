@@ -1,4 +1,4 @@
-import { readAttachedFile } from '../attached-file.ts';
+import { isPlacedFileText, readAttachedFile } from '../attached-file.ts';
 import { definitionIn, nearestSentence, sentencesOf } from './demo-sentences.ts';
 import { head } from '../../core/text.ts';
 import { isTaskListText } from '../task-list-text.ts';
@@ -66,7 +66,7 @@ function readSituation({ prompt, tools = [] }: Pick<ModelRequest, 'prompt' | 'to
   const files = texts.map(readAttachedFile).filter((file) => file !== null);
   const results = prompt.slice(last + 1).flatMap((message) => (message.role === 'tool' ? message.content : []));
   return {
-    said: texts.filter((text) => readAttachedFile(text) === null),
+    said: texts.filter((text) => readAttachedFile(text) === null && !isPlacedFileText(text)),
     files,
     tools: tools.filter((tool) => tool.type === 'function'),
     result: results.findLast((part) => part.type === 'tool-result') ?? null,

@@ -1,7 +1,8 @@
 // The arguments of `bwrap`, which is what a sandboxed command can do.
 //
 // B1. Everything is read-only but the workspace and a `/tmp` that lives as long as the command.
-// B2. `hidden` is not to be seen, wherever it lies; the workspace inside a hidden folder is, and nothing beside it.
+// B2. `hidden` is not to be seen, wherever it lies; the workspace and `shown` inside a hidden folder are, and nothing beside
+//     them.
 // B3. `/run` is empty: its sockets (container engines, the message bus, agents) are ways out.
 // B4. No process outside is seen or signalled, and none outlives the command or this server: the kernel ends the pid
 //     namespace with its first process, and that one with us.
@@ -16,7 +17,7 @@ export interface SandboxPlan {
   readonly workspace: string;
   readonly hidden: readonly string[];
   readonly network: ShellNetwork;
-  /** Folders that are seen although they lie in what is hidden. */
+  /** Folders that are seen although they lie in what is hidden: absolute paths without links. */
   readonly shown?: { readonly readOnly: readonly string[]; readonly writable: readonly string[] };
 }
 
@@ -35,11 +36,11 @@ export function bubblewrapArguments({ workspace, hidden, network, shown }: Sandb
     ...keptOfRun().map((path) => ['--ro-bind-try', path, path]),
     ...outside.map(cover),
     ['--bind', root, root],
+    ...inside.map(cover),
     ...(shown?.readOnly ?? []).map((path) => ['--ro-bind', path, path]),
     ...(shown?.writable ?? []).map((path) => ['--bind', path, path]),
-    // Only now: a folder on the way to the workspace had to be made.
-    ...outside.map(seal),
-    ...inside.flatMap((path) => [cover(path), seal(path)]),
+    // Only now: folders on the way to what is seen had to be made.
+    ...[...outside, ...inside].map(seal),
     ['--chdir', root],
   ].flat();
 }

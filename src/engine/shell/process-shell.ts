@@ -1,7 +1,7 @@
 import { childEnvironment, type Environment } from '../../process/child-environment.ts';
 import { runProcess } from '../../process/run-process.ts';
 import type { ProcessRoot } from '../../process/process-tree.ts';
-import type { Shell, ShellParts } from './shell.ts';
+import type { Shell, ShellParts, ShellRun } from './shell.ts';
 
 /** How a command becomes a program. */
 export interface Launch {
@@ -12,8 +12,13 @@ export interface Launch {
   readonly role?: ProcessRoot['role'];
 }
 
+interface LaunchOptions extends Pick<ShellRun, 'workspace'> {
+  readonly env: Environment;
+  readonly readOnly: readonly string[];
+}
+
 export interface ProcessShell extends Pick<Shell, 'kind' | 'guidance' | 'describe'> {
-  readonly launch: (command: string, run: { readonly workspace: string; readonly env: Environment }) => Launch;
+  readonly launch: (command: string, run: LaunchOptions) => Launch;
 }
 
 /** From SIGTERM to SIGKILL (E-536). */
@@ -23,8 +28,8 @@ export function createProcessShell(parts: ShellParts, { launch, ...shell }: Proc
   const { clock, random } = parts;
   return {
     ...shell,
-    async run(command, { workspace, env, ...options }) {
-      const { role = 'work', ...launched } = launch(command, { workspace, env: env ?? {} });
+    async run(command, { workspace, env, readOnly = [], ...options }) {
+      const { role = 'work', ...launched } = launch(command, { workspace, env: env ?? {}, readOnly });
       const reported: Uint8Array[] = [];
       const result = await runProcess({
         ...options,

@@ -2,7 +2,6 @@ import { homedir } from 'node:os';
 import { bubblewrapArguments } from './bubblewrap.ts';
 import { createProcessShell } from './process-shell.ts';
 import { credentialPaths } from './credential-paths.ts';
-import type { Environment } from '../../process/child-environment.ts';
 import type { Shell, ShellParts } from './shell.ts';
 
 /**
@@ -21,7 +20,7 @@ done
 exit "$status"`;
 
 /** The home is read-only, and what programs cache there would not be theirs to keep. */
-const caches: Environment = {
+export const sandboxCaches: Readonly<Record<string, string>> = {
   TMPDIR: '/tmp',
   XDG_CACHE_HOME: '/tmp/.cache',
   npm_config_cache: '/tmp/.cache/npm',
@@ -43,13 +42,14 @@ export function createSandboxedShell(parts: ShellParts, { bubblewrap, bash }: Sa
     kind: 'sandboxed',
     guidance: `Only the working directory keeps what is written there; /tmp is empty at each call and the rest of the machine is read-only. There is ${reach}.`,
     describe: () => `sandboxed: bash in ${bubblewrap}; the workspace is writable, the rest read-only, ${reach}`,
-    launch(command, { workspace }) {
+    launch(command, { workspace, readOnly }) {
       const hidden = [...parts.hidden, ...credentialPaths(home)];
-      const sandbox = bubblewrapArguments({ workspace, hidden, network });
+      const shown = { readOnly, writable: [] };
+      const sandbox = bubblewrapArguments({ workspace, hidden, network, shown });
       return {
         program: bubblewrap,
         args: [...sandbox, '--', bash, '-c', supervise, bash, command],
-        env: caches,
+        env: sandboxCaches,
         role: 'supervisor',
       };
     },

@@ -23,6 +23,8 @@ export interface ShellRun {
   readonly timeoutMs: number;
   /** Variables for this command beside those that every command sees. */
   readonly env?: Environment;
+  /** Folders that a sandboxed command sees, too, without writing them: absolute paths without links. */
+  readonly readOnly?: readonly string[];
   /** stdout and stderr in the order in which they come. Must not throw. */
   readonly onOutput: (chunk: Uint8Array) => void;
 }

@@ -16,10 +16,12 @@ const maxSkills = 100;
 const introduction =
   'Skills hold instructions for certain kinds of work. When one fits the task, read it with read_skill before you begin.';
 
+export type NamedSkill = Pick<Skill, 'name' | 'folder' | 'isShown'>;
+
 export interface SkillOptions {
   readonly logger: Logger;
   /** Skills whose folders have other names than they do: theirs are given, and win over those that are found. */
-  readonly named?: readonly { readonly name: string; readonly folder: string }[];
+  readonly named?: readonly NamedSkill[];
   /** Names that are not offered. */
   readonly suppressed?: readonly string[];
 }
@@ -33,7 +35,7 @@ export async function openSkills(
   { logger, named = [], suppressed = [] }: SkillOptions,
 ): Promise<OpenedSkills> {
   const skills = new Map<string, Skill>();
-  for (const { name, folder } of named) skills.set(name, await readNamed(name, folder));
+  for (const skill of named) skills.set(skill.name, await readNamed(skill));
   const leaveOut = (folder: string, cause: string) =>
     logger.warn(`The skill in ${folder} is left out.`, { folder, cause });
   for (const folder of await findSkills(folders, leaveOut)) {
@@ -54,9 +56,9 @@ export async function openSkills(
 }
 
 /** Of a skill that was given its name nothing else is asked (U-122). */
-async function readNamed(name: string, folder: string): Promise<Skill> {
-  const read = await readSkill(folder).catch(() => null);
-  return { name, folder, description: read?.description ?? 'Read it to see what it is for.' };
+async function readNamed(skill: NamedSkill): Promise<Skill> {
+  const read = await readSkill(skill.folder).catch(() => null);
+  return { ...skill, description: read?.description ?? 'Read it to see what it is for.' };
 }
 
 async function findSkills(

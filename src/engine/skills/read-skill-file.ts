@@ -10,6 +10,8 @@ export interface Skill {
   readonly description: string;
   /** Absolute path. */
   readonly folder: string;
+  /** Whether commands of the agent find the folder under that path. */
+  readonly isShown?: boolean;
 }
 
 const maxNameUnits = 64;

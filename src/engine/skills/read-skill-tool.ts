@@ -31,7 +31,8 @@ export function createReadSkill(skills: readonly Skill[]): Tool {
       if (file !== undefined) return { content: await readTextOf(skill.folder, file) };
       const { body } = splitSkill(await readTextOf(skill.folder, skillFile));
       const others = await nameFiles(skill.folder, signal);
-      return { content: others === '' ? body : `${body.trimEnd()}\n\n[Other files of this skill:]\n${others}` };
+      const where = skill.isShown === true ? `, for commands in ${printablePath(skill.folder)}` : '';
+      return { content: others === '' ? body : `${body.trimEnd()}\n\n[Other files of this skill${where}:]\n${others}` };
     },
   });
 }

@@ -13,7 +13,6 @@ export function discoveryRoutes(implementation: Discovery['implementation']): re
       idempotency: true,
       files_input: true,
       files_output: true,
-
       session_listing: true,
       session_sharing: true,
       reins_events: true,

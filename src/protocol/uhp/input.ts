@@ -121,7 +121,11 @@ function parseFile(part: JsonObject, path: string, key: 'file_data' | 'image_url
 
 function decodeBase64(base64: string): Uint8Array | null {
   try {
-    return Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0));
+    const units = atob(base64);
+    const bytes = new Uint8Array(units.length);
+    // `Uint8Array.from` takes 15 times as long, and nobody else is served meanwhile.
+    for (let index = 0; index < units.length; index++) bytes[index] = units.charCodeAt(index);
+    return bytes;
   } catch {
     return null;
   }
