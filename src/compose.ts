@@ -243,19 +243,29 @@ export interface DoctorReport {
   readonly harnesses: readonly { readonly base: string; readonly label: string; readonly status: HarnessStatus }[];
 }
 
+/** The harnesses that a server with these settings would have, to be asked about; none of them can work. */
+export function openHarnesses(
+  config: Config,
+): AsyncDisposable & { readonly registry: HarnessRegistry; readonly catalogue: Catalogue } {
+  const parts = { clock: systemClock, logger: silentLogger };
+  const catalogue = openCatalogue(config, systemClock);
+  const tools = nativeTools(config, { ...parts, random: systemRandom, cwd: config.server.dataDir });
+  const registry = createHarnesses(config, { ...parts, catalogue, tools, content: createMemoryContent() });
+  return {
+    registry,
+    catalogue,
+    async [Symbol.asyncDispose]() {
+      await tools[Symbol.asyncDispose]();
+      await catalogue[Symbol.asyncDispose]();
+    },
+  };
+}
+
 /** What is installed and which models answer. Calls no model, writes nothing. */
 export async function inspect(config: Config): Promise<DoctorReport> {
-  await using catalogue = openCatalogue(config, systemClock);
+  await using installed = openHarnesses(config);
+  const { registry, catalogue } = installed;
   const { dataDir } = config.server;
-  const parts = { clock: systemClock, random: systemRandom, logger: silentLogger, cwd: dataDir };
-  await using tools = nativeTools(config, parts);
-  const registry = createHarnesses(config, {
-    catalogue,
-    tools,
-    logger: silentLogger,
-    clock: systemClock,
-    content: createMemoryContent(),
-  });
   const harnesses = await Promise.all(
     registry.bases.flatMap((base) => {
       const adapter = registry.adapter(base);

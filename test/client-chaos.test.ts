@@ -94,7 +94,8 @@ test(`${tasks} tasks over a bad network, with restarts (REINS_CHAOS_SEED=${seed}
 
   expect(new Set(ids.values()).size).toBe(tasks);
   expect(countRows(data)).toMatchObject({ runs: tasks, keys: tasks });
-  expect(Object.values(proxy.faults).every((count) => count > 0)).toBe(true);
+  // Fewer tasks may have had better luck.
+  if (tasks >= 500) expect(Object.values(proxy.faults).every((count) => count > 0)).toBe(true);
   await server[Symbol.asyncDispose]();
 });
 

@@ -231,7 +231,7 @@ describe('U-106: a refused write', () => {
     ['UD-38: a skill twice', { skills: [skill, { ...skill, enabled: false }] }, null, 'plugin_conflict'],
     ['an unknown setting', { reins_turbo: true }, 'reins_turbo'],
     ['UD-33: two values', { max_step: 1, maxStep: 2 }, 'max_step'],
-    ['UE-40: an environment', { environment: 'henv_x' }, 'environment', 'environment_not_found'],
+    ['an environment', { environment: 'henv_x' }, 'environment', 'invalid_input'],
     ['UD-88: a template that is not allowed', { reins_template: '/etc' }, 'reins_template'],
   ])('%s: says where, and leaves all as it was', async (_, change, param, code = 'invalid_input') => {
     const made = await harnesses.create({ skills: [skill], mcp_servers: [{ ...mcp, auth: canary }] });

@@ -21,6 +21,7 @@ const verbs: ReadonlyMap<string, VerbEntry> = new Map([
       load: async () => (await import('./doctor.ts')).doctor,
     },
   ],
+  ['keys', { summary: 'make, show and revoke API keys', load: async () => (await import('./keys.ts')).keys }],
 ]);
 
 /** Does what the words after `reins` say, then ends the process with the exit code of it. */

@@ -98,6 +98,7 @@ async function serve(
     clock,
     random: { fraction: () => 0.5, token: () => String(token++) },
     logger,
+    audit: async () => {},
     settings: {
       maxBodyBytes,
       ...(publicUrl === undefined ? {} : { publicUrl }),

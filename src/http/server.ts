@@ -12,6 +12,7 @@ import { harnessFeedRoutes } from './routes/harness-feed.ts';
 import { harnessRoutes } from './routes/harnesses.ts';
 import { healthRoutes } from './routes/health.ts';
 import { keyRoutes } from './routes/keys.ts';
+import { openApiRoutes } from './routes/openapi.ts';
 import { modelRoutes } from './routes/models.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { responseRoutes } from './routes/responses.ts';
@@ -58,7 +59,7 @@ export function routesOf({
   settings,
 }: Omit<HttpServerOptions, 'operatorKey'>): readonly Route[] {
   const sendStream = createSendStream(services);
-  return [
+  const routes = [
     ...healthRoutes,
     ...discoveryRoutes(settings.implementation),
     ...harnessRoutes(services),
@@ -79,4 +80,5 @@ export function routesOf({
     ...auditRoutes(services),
     ...usageRoutes(services),
   ];
+  return [...routes, ...openApiRoutes(routes, settings.implementation)];
 }

@@ -1,8 +1,9 @@
+import { escapeHtml } from './escape-html.ts';
 import type { SharedSession } from '../protocol/uhp/session.ts';
 
 /** A published session for people: no script, nothing fetched, and every word of it escaped. */
 export function sharedPage({ title, turns }: SharedSession): string {
-  const name = escape(title === '' ? 'A session' : title);
+  const name = escapeHtml(title === '' ? 'A session' : title);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex"><title>${name}</title><style>${style}</style></head>
@@ -22,27 +23,17 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit; margin: .5r
 type Turn = SharedSession['turns'][number];
 
 function turnHtml({ status, user, assistant, tools, files }: Turn): string {
-  const called = tools.map(({ name, arguments: args }) => `<li><code>${escape(name)} ${escape(args)}</code></li>`);
-  const made = files.map(({ filename, bytes }) => `<li>${escape(filename)} (${bytes} bytes)</li>`);
+  const called = tools.map(
+    ({ name, arguments: args }) => `<li><code>${escapeHtml(name)} ${escapeHtml(args)}</code></li>`,
+  );
+  const made = files.map(({ filename, bytes }) => `<li>${escapeHtml(filename)} (${bytes} bytes)</li>`);
   return [
     '<section>',
-    `<pre class="user">${escape(user)}</pre>`,
+    `<pre class="user">${escapeHtml(user)}</pre>`,
     called.length === 0 ? '' : `<ul class="tools">${called.join('')}</ul>`,
-    `<pre>${escape(assistant)}</pre>`,
+    `<pre>${escapeHtml(assistant)}</pre>`,
     made.length === 0 ? '' : `<ul class="files">${made.join('')}</ul>`,
     status === 'completed' ? '' : `<p class="status">${status.replaceAll('_', ' ')}</p>`,
     '</section>',
   ].join('');
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escape(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? '');
 }

@@ -59,5 +59,8 @@ function verdictRoute(services: Services, verb: Verdict['verb'], parse: (body: u
     const verdict = parse(call.request.body);
     return decideApproval(services, call.caller.principal, { approvalId: idOf(call), verdict });
   };
-  return { path: `/v1/reins/approvals/:id/${verb}`, verbs: { POST: { scope: 'tasks', handle } } };
+  return {
+    path: `/v1/reins/approvals/:id/${verb}`,
+    verbs: { POST: { scope: 'tasks', audit: `approval.${verb}`, handle } },
+  };
 }

@@ -9,6 +9,7 @@ import type { Services } from '../../tasks/services.ts';
 export function harnessCreation(services: Services): Verb {
   return {
     scope: 'manage',
+    audit: 'harness.create',
     handle: async ({ caller, request }) =>
       harnessAnswer(await createHarness(services, caller.principal, parseHarnessWrite(request.body))),
   };
@@ -19,6 +20,7 @@ export function harnessWrites(services: Services): { readonly PUT: Verb; readonl
   return {
     PUT: {
       scope: 'manage',
+      audit: 'harness.update',
       async handle(call) {
         const change = { harnessId: idOf(call), body: parseHarnessWrite(call.request.body) };
         return harnessAnswer(await updateHarness(services, call.caller.principal, change));
@@ -26,6 +28,7 @@ export function harnessWrites(services: Services): { readonly PUT: Verb; readonl
     },
     DELETE: {
       scope: 'manage',
+      audit: 'harness.delete',
       handle: async (call) => ({
         id: await deleteHarness(services, call.caller.principal, idOf(call)),
         deleted: true,

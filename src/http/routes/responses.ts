@@ -27,6 +27,7 @@ export function responseRoutes(services: Services, sendStream: SendStream): read
         GET: { scope: 'read', handle: (call) => getResponse(services, sendStream, call) },
         DELETE: {
           scope: 'tasks',
+          audit: 'response.delete',
           async handle(call) {
             await deleteResponse(services, call.caller.principal, idOf(call));
             return { id: idOf(call), deleted: true };

@@ -26,6 +26,7 @@ export function ruleRoutes(services: Services): readonly Route[] {
       verbs: {
         DELETE: {
           scope: 'tasks',
+          audit: 'rule.revoke',
           async handle(call) {
             await revokeRule(services, call.caller.principal, idOf(call));
             return { id: idOf(call), deleted: true };

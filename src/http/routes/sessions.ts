@@ -12,6 +12,7 @@ import type { Services } from '../../tasks/services.ts';
 export function sessionRoutes(services: Services): readonly Route[] {
   const removal: Verb = {
     scope: 'tasks',
+    audit: 'session.delete',
     async handle(call) {
       await deleteSession(services, call.caller.principal, idOf(call));
       return { id: idOf(call), deleted: true };

@@ -19,6 +19,7 @@ export function shareRoutes(services: Services): readonly Route[] {
         },
         POST: {
           scope: 'tasks',
+          audit: 'share.set',
           async handle(call) {
             const isOn = parseShare(call.request.body);
             const change = isOn ? shareSession : revokeShare;
@@ -27,6 +28,7 @@ export function shareRoutes(services: Services): readonly Route[] {
         },
         DELETE: {
           scope: 'tasks',
+          audit: 'share.revoke',
           handle: async (call) => toShare(await revokeShare(services, call.caller.principal, idOf(call)), false),
         },
       },

@@ -27,6 +27,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
         },
         POST: {
           scope: 'admin',
+          audit: 'webhook.create',
           async handle({ caller, request }) {
             const record = await createWebhook(webhooks, caller.principal, parseNewWebhook(request.body));
             return { ...toUhpWebhook(record, null), secret: record.secret };
@@ -46,6 +47,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
         },
         PUT: {
           scope: 'admin',
+          audit: 'webhook.update',
           async handle(call) {
             const change = parseWebhook(call.request.body);
             const webhook = await findWebhook(webhooks, call.caller.principal, idOf(call));
@@ -55,6 +57,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
         },
         DELETE: {
           scope: 'admin',
+          audit: 'webhook.delete',
           async handle(call) {
             const { webhookId } = await findWebhook(webhooks, call.caller.principal, idOf(call));
             await webhooks.store.deleteWebhook(webhookId);

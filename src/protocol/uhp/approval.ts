@@ -105,7 +105,7 @@ function toSeconds(ms: number): number {
 const maxNoteUnits = 10_000;
 const note = z.string('must be a string').max(maxNoteUnits, `may hold at most ${maxNoteUnits} characters`).nullish();
 
-const decideBody = z.object({
+export const decideBody = z.object({
   decision: z.enum(['approve', 'deny'], 'must be approve or deny'),
   arguments_digest: z.string('must be a string').nullish(),
   note,
@@ -123,7 +123,7 @@ const decideBody = z.object({
     .nullish(),
 });
 
-const answerBody = z.object({
+export const answerBody = z.object({
   answers: z
     .array(
       z.object(
@@ -140,7 +140,7 @@ const answerBody = z.object({
   declined: z.boolean('must be true or false').nullish(),
 });
 
-const resolveBody = z.object({
+export const resolveBody = z.object({
   action: z.enum(['result', 'retry', 'abort'], 'must be result, retry or abort'),
   output: z.string('must be a string').nullish(),
   is_error: z.boolean('must be true or false').nullish(),

@@ -56,7 +56,7 @@ test.each<[object, string]>([
 });
 
 test('UE-40: an environment that is named is not there; none is named by an empty text', () => {
-  expect(() => parseHarnessWrite({ environment: 'henv_1' })).toThrow(refusal('environment', 'environment_not_found'));
+  expect(() => parseHarnessWrite({ environment: 'henv_1' })).toThrow(refusal('environment', 'invalid_input'));
   expect(() => parseHarnessWrite({ environment: '' })).not.toThrow();
 });
 

@@ -7,7 +7,7 @@
 import * as z from 'zod';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { checkFields, readBody } from './parse-body.ts';
-import { InvalidInputError, RequestError } from '../../core/errors.ts';
+import { InvalidInputError } from '../../core/errors.ts';
 
 const text = z.string('must be a string');
 const name = text.min(1, 'must not be empty').max(256, 'may have at most 256 characters');
@@ -51,7 +51,7 @@ const skill = z.object(
   'must be an object',
 );
 
-const harnessBody = z.object({
+export const harnessBody = z.object({
   name: name.nullish(),
   base: text.nullish(),
   default_model: text.nullish(),
@@ -82,7 +82,7 @@ const serverWritten = ['id', 'object', 'base_label', 'created_at', 'reins_capabi
 /** What is absent stays absent, null stays null: which of the two it was counts in an update. @throws RequestError */
 export function parseHarnessWrite(body: unknown) {
   const sent = checkFields(harnessBody, inSnakeCase(readBody(body)));
-  if ((sent.environment ?? '') !== '') throw new EnvironmentNotFoundError();
+  if ((sent.environment ?? '') !== '') throw new InvalidInputError('Environments are not served here.', 'environment');
   return {
     name: sent.name,
     base: sent.base,
@@ -116,17 +116,4 @@ function inSnakeCase(sent: JsonObject): JsonObject {
     fields.set(field, value);
   }
   return Object.fromEntries(fields);
-}
-
-/** 404: there are no environments here that a harness could name (UE-40). */
-class EnvironmentNotFoundError extends RequestError {
-  constructor() {
-    super({
-      status: 404,
-      errorType: 'invalid_request_error',
-      code: 'environment_not_found',
-      message: 'There is no such environment.',
-      param: 'environment',
-    });
-  }
 }

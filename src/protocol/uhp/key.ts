@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { parseBody } from './parse-body.ts';
 
-const newKey = z.looseObject({
+export const newKey = z.looseObject({
   principal: z
     .string('must be a name')
     .regex(/^[^\p{Cc}\s]{1,100}$/u, 'must be a name of 1 to 100 characters without spaces'),

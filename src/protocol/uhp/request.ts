@@ -41,7 +41,7 @@ const budget = z.int('must be a whole number').min(1, 'must be at least 1').null
 const flag = z.boolean('must be true or false').nullish();
 const name = z.string('must be a string').min(1, 'must not be empty').nullish();
 
-const createResponseBody = z.looseObject(
+export const createResponseBody = z.looseObject(
   {
     input: z.unknown().optional(),
     model: name,

@@ -92,7 +92,7 @@ export function decodeCursor(cursor: string): SessionPlace {
   throw new InvalidInputError('This cursor is none that this list gave.', 'cursor');
 }
 
-const shareBody = z.looseObject({ enabled: z.boolean('must be true or false').nullish() });
+export const shareBody = z.looseObject({ enabled: z.boolean('must be true or false').nullish() });
 
 /** Whether a session is to be published; no body means that it is (U-380). @throws InvalidInputError */
 export function parseShare(body: unknown): boolean {

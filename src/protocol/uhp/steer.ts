@@ -12,7 +12,7 @@ export type UhpMessage = {
   readonly response_id: RunId;
 };
 
-const steerBody = z.object({ message_id: messageId });
+export const steerBody = z.object({ message_id: messageId });
 
 /** The body of UR-20. @throws InvalidInputError */
 export function parseSteer(body: unknown): {

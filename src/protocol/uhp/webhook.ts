@@ -13,7 +13,7 @@ export const webhookEventTypes = [
 ] as const;
 export type WebhookEventType = (typeof webhookEventTypes)[number];
 
-const webhookBody = z.looseObject({
+export const webhookBody = z.looseObject({
   url: z.string('must be a string').nullish(),
   events: z
     .array(z.enum(webhookEventTypes, `must be one of ${webhookEventTypes.join(', ')}`), 'must be a list of event types')

@@ -1,0 +1,52 @@
+// The keys of a data folder, for the command line: a server may be working on it or not.
+
+import { createKey } from './tasks/create-key.ts';
+import { createKey as makeKey, scopesOf } from './auth/keys.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { listKeys } from './tasks/list-keys.ts';
+import { openHarnesses } from './compose.ts';
+import { openSqlite } from './stores/sqlite/open-sqlite.ts';
+import { parseNewKey, toUhpKey, type NewKey, type UhpKey } from './protocol/uhp/key.ts';
+import { revokeKey } from './tasks/revoke-key.ts';
+import { systemClock, systemRandom } from './system.ts';
+import { ConfigurationError } from './core/errors.ts';
+import type { Config } from './config.ts';
+
+/** As the API does it (UR-25). */
+export interface DataKeys extends AsyncDisposable {
+  /** @throws InvalidInputError */
+  create(wanted: NewKey): Promise<UhpKey>;
+  list(): Promise<readonly UhpKey[]>;
+  /** @throws NotFoundError */
+  revoke(id: string): Promise<void>;
+}
+
+/** @throws ConfigurationError  No server was ever started on the folder. @throws StorageError */
+export function openDataKeys(config: Config): DataKeys {
+  const { dataDir } = config.server;
+  const path = join(dataDir, 'reins.db');
+  if (!existsSync(path))
+    throw new ConfigurationError(
+      `There is no data folder at ${dataDir}: name one with --data, or start a server on it.`,
+    );
+  const parts = { store: openSqlite(path), clock: systemClock, random: systemRandom };
+  return {
+    async create(wanted) {
+      const { principal, scopes, name } = parseNewKey(wanted);
+      const facts = {
+        principal,
+        scopes: scopesOf(scopes),
+        atMs: systemClock.now(),
+        ...(name === null ? {} : { name }),
+      };
+      const { key, record } = makeKey(facts);
+      await using installed = openHarnesses(config);
+      await createKey({ ...parts, harnesses: installed.registry }, record);
+      return { ...toUhpKey(record), key };
+    },
+    list: async () => (await listKeys(parts)).map(toUhpKey),
+    revoke: async (id) => void (await revokeKey(parts, id)),
+    [Symbol.asyncDispose]: () => parts.store[Symbol.asyncDispose](),
+  };
+}
