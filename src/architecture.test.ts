@@ -22,7 +22,7 @@ const mayImport: Record<string, readonly string[]> = {
   http: ['core', 'protocol', 'tasks', 'files', 'stores', 'auth', 'webhooks'],
   client: ['core', 'protocol'],
   runtimes: ['core', 'engine', 'tasks', 'stores', 'harnesses', 'harnesses/native'],
-  cli: ['core', 'views', 'local-agent.ts', 'data-keys.ts', 'compose.ts', 'config.ts', 'version.ts'],
+  cli: ['core', 'views', 'client', 'local-agent.ts', 'data-keys.ts', 'compose.ts', 'config.ts', 'version.ts'],
   testing: ['core', 'engine', 'stores', 'runtimes', 'agent.ts'],
 };
 /** Files whose imports tie no implementation: the folders that many may import show only these to them. */

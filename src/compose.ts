@@ -138,6 +138,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
       await superviseRuns(services);
       const url = await http.listen(host, port);
       address = url;
+      folder.writeUrl(url);
       if (closing !== null) throw new RuntimeStateError('This server is closed.');
       upkeep = startUpkeep(services);
       const firstKey = apiKey === null ? await folder.alone(() => ensureKey(services, folder)) : null;

@@ -403,6 +403,16 @@ export function secretsOf({ server, models, agent }: Config): readonly string[] 
   return [server.apiKey, ...keys, ...ofServers].flatMap((secret) => secret ?? []);
 }
 
+/** What a command about a server is told, or finds in the data folder on this machine; null: neither. */
+export function remoteSettings(
+  dataDir: string,
+  env: Environment = process.env,
+): { readonly url: string | null; readonly key: string | null } {
+  const given = givenVariables(env);
+  const kept = (name: string) => readIfThere(join(dataDir, name))?.trim() || null;
+  return { url: given['REINS_URL'] ?? kept('server.url'), key: given['REINS_API_KEY'] ?? kept('key') };
+}
+
 /** The environment as it is: for child processes, which get what they may have of it, never for settings. */
 export function hostEnvironment(): Environment {
   return process.env;

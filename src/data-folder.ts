@@ -33,6 +33,8 @@ export interface DataFolder extends Disposable {
   alone<T>(work: () => Promise<T>): Promise<T>;
   /** Leaves the first key where only its owner, and the command line on this machine, can read it. */
   writeKey(key: string): void;
+  /** Tells the command line on this machine where this server answers. */
+  writeUrl(url: string): void;
 }
 
 /** @throws ConfigurationError  It cannot be written. */
@@ -44,6 +46,7 @@ export function openDataFolder(path: string): DataFolder {
   requireWritable(file('reins.db'));
   for (const beside of ['reins.db-wal', 'reins.db-shm'].map(file)) if (existsSync(beside)) requireWritable(beside);
   writePrivate(pidFile, String(process.pid));
+  let url: string | null = null;
   return {
     databasePath: file('reins.db'),
     async alone(work) {
@@ -51,7 +54,12 @@ export function openDataFolder(path: string): DataFolder {
       return await work();
     },
     writeKey: (key) => writePrivate(file('key'), key),
+    writeUrl(here) {
+      url = here;
+      writePrivate(file('server.url'), here);
+    },
     [Symbol.dispose]() {
+      if (url !== null && readLine(file('server.url')) === url) rmSync(file('server.url'), { force: true });
       // It names the server that started last.
       if (readLine(pidFile) === String(process.pid)) rmSync(pidFile, { force: true });
     },

@@ -24,7 +24,7 @@ const quick: ClientOptions = { backoffMs: 1, maxBackoffMs: 5, maxAttempts: 4 };
 const events = eventsOf('done');
 const created: Answer = stream(frames(events));
 
-async function using_(
+async function withStub(
   answers: Readonly<Record<string, Answer>>,
   work: (client: Client, stub: StubUhp) => Promise<void>,
   options: ClientOptions = {},
@@ -46,11 +46,11 @@ describe('U-057: what is tried again', () => {
     ['a wrong request', refusal(400, 'invalid_input'), 1],
     ['what is not there', refusal(404, 'response_not_found'), 1],
   ])('%s', async (_, answer, tries) => {
-    await using_({ 'GET /v1/responses/r': answer }, async (client, stub) => {
+    await withStub({ 'GET /v1/responses/r': answer }, async (client, stub) => {
       await expect(client.responses.get('r')).rejects.toBeInstanceOf(UhpError);
       expect(stub.requests).toHaveLength(tries);
     });
-    await using_({ 'POST /v1/responses': answer }, async (client, stub) => {
+    await withStub({ 'POST /v1/responses': answer }, async (client, stub) => {
       await expect(client.collect({ input: 'x' })).rejects.toBeInstanceOf(UhpError);
       const posts = stub.requests.filter(({ method }) => method === 'POST');
       expect(posts).toHaveLength(tries);
@@ -59,12 +59,12 @@ describe('U-057: what is tried again', () => {
   });
 
   test('a write that is not safe to repeat is repeated only where it was refused', async () => {
-    await using_({ 'POST /v1/harnesses': gone }, async (client, stub) => {
+    await withStub({ 'POST /v1/harnesses': gone }, async (client, stub) => {
       await expect(client.harnesses.create({ base: 'native' })).rejects.toMatchObject({ name: 'ConnectionError' });
       expect(stub.requests).toHaveLength(1);
     });
     const answers = inTurn(refusal(429, 'rate_limited'), json({ id: 'chrn_1' }));
-    await using_({ 'POST /v1/harnesses': answers }, async (client) => {
+    await withStub({ 'POST /v1/harnesses': answers }, async (client) => {
       expect(await client.harnesses.create({ base: 'native' })).toEqual({ id: 'chrn_1' });
     });
   });
@@ -72,7 +72,7 @@ describe('U-057: what is tried again', () => {
   test('rate_limited waits as long as Retry-After says, for a task as well', async () => {
     const clock = createManualClock();
     const late = inTurn(refusal(429, 'rate_limited', {}, { 'Retry-After': '7' }), created);
-    await using_(
+    await withStub(
       { 'POST /v1/responses': late },
       async (client, stub) => {
         const done = client.collect({ input: 'x' });
@@ -99,7 +99,7 @@ describe('U-057: what is tried again', () => {
       },
     };
     const random = { fraction: () => 0, token: () => 'key' };
-    await using_(
+    await withStub(
       { 'GET /v1/models': refusal(500, 'x') },
       async (client) => {
         await expect(client.models()).rejects.toMatchObject({ name: 'ServerError' });
@@ -116,7 +116,7 @@ describe('what is checked', () => {
       'GET /v1/models': json({ backends: {} }, { headers: { 'UHP-Version': '2026-08-11' } }),
       'GET /v1/harnesses': json({ harnesses: [] }, { headers: { 'UHP-Version': '2027-01-01' } }),
     };
-    await using_(answers, async (client, stub) => {
+    await withStub(answers, async (client, stub) => {
       expect(await client.models()).toEqual({ backends: {} });
       expect(stub.requests[0]?.headers).toMatchObject({ 'uhp-version': '2026-08-11', authorization: 'Bearer secret' });
       await expect(client.harnesses.list()).rejects.toMatchObject({ name: 'ProtocolError' });
@@ -128,7 +128,7 @@ describe('what is checked', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'Reins-Idempotency-Mismatch': 'true' });
       response.end(frames(events));
     };
-    await using_({ 'POST /v1/responses': other }, async (client, stub) => {
+    await withStub({ 'POST /v1/responses': other }, async (client, stub) => {
       const task = client.run({ input: 'x' }, { idempotencyKey: 'mine' });
       await expect(task.result()).rejects.toMatchObject({ name: 'IdempotencyMismatchError' });
       expect(stub.requests).toHaveLength(1);
@@ -139,34 +139,34 @@ describe('what is checked', () => {
   test('a redirect is not followed: the key would travel along', async () => {
     await using elsewhere = await startStub({ 'GET /v1/models': json({ backends: {} }) });
     const moved: Answer = (response) => response.writeHead(302, { location: `${elsewhere.url}/v1/models` }).end();
-    await using_({ 'GET /v1/models': moved }, async (client) => {
+    await withStub({ 'GET /v1/models': moved }, async (client) => {
       await expect(client.models()).rejects.toMatchObject({ name: 'ConnectionError' });
       expect(elsewhere.requests).toEqual([]);
     });
   });
 
   test('an answer that is no JSON is no answer; one that breaks off is asked for again', async () => {
-    await using_({ 'GET /v1/models': (response) => response.end('<html>') }, async (client) => {
+    await withStub({ 'GET /v1/models': (response) => response.end('<html>') }, async (client) => {
       await expect(client.models()).rejects.toMatchObject({ name: 'ProtocolError' });
     });
     const half: Answer = (response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('{"backends', () => response.destroy());
     };
-    await using_({ 'GET /v1/models': inTurn(half, json({ backends: {} })) }, async (client) => {
+    await withStub({ 'GET /v1/models': inTurn(half, json({ backends: {} })) }, async (client) => {
       expect(await client.models()).toEqual({ backends: {} });
     });
   });
 
   test('U-032: a capability that is not named is false', async () => {
-    await using_({ 'GET /v1/uhp': json({ capabilities: { streaming: true, x_new: true } }) }, async (client) => {
+    await withStub({ 'GET /v1/uhp': json({ capabilities: { streaming: true, x_new: true } }) }, async (client) => {
       const { capabilities } = await client.probe();
       expect(capabilities).toMatchObject({ streaming: true, idempotency: false, reins_queue: false, x_new: true });
     });
   });
 
   test('an id cannot break out of its path', async () => {
-    await using_({}, async (client, stub) => {
+    await withStub({}, async (client, stub) => {
       await client.responses.get('../files?x=1#y').catch(() => undefined);
       expect(stub.requests[0]?.path).toBe('/v1/responses/..%2Ffiles%3Fx%3D1%23y');
     });
@@ -176,7 +176,7 @@ describe('what is checked', () => {
 describe('how long it is waited', () => {
   test('an answer that does not come is given up, tried again, and told as such', async () => {
     const clock = createManualClock();
-    await using_(
+    await withStub(
       { 'GET /v1/models': () => {} },
       async (client, stub) => {
         const failed = client.models().catch((error: unknown) => error);
@@ -192,7 +192,7 @@ describe('how long it is waited', () => {
   });
 
   test('a signal ends the waiting at once, with its own reason', async () => {
-    await using_({ 'GET /v1/models': () => {}, 'GET /v1/harnesses': refusal(500, 'x') }, async (client) => {
+    await withStub({ 'GET /v1/models': () => {}, 'GET /v1/harnesses': refusal(500, 'x') }, async (client) => {
       const abort = new AbortController();
       const pending = client.models({ signal: abort.signal });
       setTimeout(() => abort.abort(new Error('enough')), 10);
@@ -207,7 +207,7 @@ describe('what goes over the wire', () => {
     const page = (ids: readonly string[], next_cursor: string | null) =>
       json({ sessions: ids.map((id) => ({ id })), next_cursor });
     const answers = { 'GET /v1/sessions': inTurn(page(['a', 'b'], 'c1'), page(['c'], 'c2'), page([], null)) };
-    await using_(answers, async (client, stub) => {
+    await withStub(answers, async (client, stub) => {
       const ids: string[] = [];
       for await (const session of client.sessions.all({ harness: 'chrn_1', limit: 2 })) {
         ids.push(session.id);
@@ -224,7 +224,7 @@ describe('what goes over the wire', () => {
       'POST /v1/files': json({ id: 'file_1' }),
       'GET /v1/containers/cntr_1/files/file_1/content': (response) => response.writeHead(206).end('ell'),
     };
-    await using_(answers, async (client, stub) => {
+    await withStub(answers, async (client, stub) => {
       const progress: object[] = [];
       const file = new Blob(['hello 😀']);
       const onProgress = (now: object) => progress.push(now);
@@ -243,7 +243,7 @@ describe('what goes over the wire', () => {
 
   test('a message has an id of its own, so that a try too much does no harm', async () => {
     const twice = inTurn((response) => response.destroy(), json({ id: 'm' }));
-    await using_({ 'POST /v1/reins/responses/r/steer': twice }, async (client, stub) => {
+    await withStub({ 'POST /v1/reins/responses/r/steer': twice }, async (client, stub) => {
       await client.steer('r', 'faster');
       const bodies = stub.requests.map(({ body }) => JSON.parse(body) as { input: string; message_id: string });
       expect(bodies).toHaveLength(2);
@@ -266,7 +266,7 @@ test('B060: what a task has not completed is not parsed', async () => {
     sequence_number: 0,
     response: responseOf('{"a": [1,', { status: 'incomplete' }),
   };
-  await using_({ 'POST /v1/responses': stream(frame(end)) }, async (client) => {
+  await withStub({ 'POST /v1/responses': stream(frame(end)) }, async (client) => {
     const result = await client.collect({ input: 'x' });
     expect(result.status).toBe('incomplete');
     expect(() => result.json()).toThrow(expect.objectContaining({ name: 'NotCompletedError', code: 'incomplete' }));
@@ -279,7 +279,7 @@ test('UD-79: a feed goes on after a loss, and says that there was one', async ()
     open(response);
     response.write(`: open\n\n${frame(of(events[2] ?? {}))}`);
   });
-  await using_({ 'GET /v1/harnesses/chrn_1/events': feed }, async (client) => {
+  await withStub({ 'GET /v1/harnesses/chrn_1/events': feed }, async (client) => {
     const [seen, abort]: [FeedEvent[], AbortController] = [[], new AbortController()];
     let losses = 0;
     for await (const event of client.harnesses.feed('chrn_1', { signal: abort.signal, onReconnect: () => losses++ })) {
@@ -289,7 +289,7 @@ test('UD-79: a feed goes on after a loss, and says that there was one', async ()
     expect(seen).toEqual([of(events[0] ?? {}), of(events[2] ?? {})]);
     expect(losses).toBe(1);
   });
-  await using_({}, async (client) => {
+  await withStub({}, async (client) => {
     await expect(client.harnesses.feed('chrn_none').next()).rejects.toMatchObject({ name: 'NotFoundError' });
   });
 });

@@ -10,7 +10,7 @@ import { connect, type Client, type Task, type TaskEvent } from '../src/client/i
 import { countRows } from './support/rows.ts';
 import { key } from './support/uhp.ts';
 import { seededRandom, type SeededRandom } from './support/seeded-random.ts';
-import { startChaos, type ChaosProxy } from './support/chaos-proxy.ts';
+import { startChaos } from './support/chaos-proxy.ts';
 import { startServer, type TestServer } from './support/server.ts';
 import { temporaryFolder } from './support/folders.ts';
 

@@ -65,7 +65,8 @@ describe('UR-25: over HTTP', () => {
 
   test('UD-34: the first key of a principal brings it a harness of each base, the second brings none', async () => {
     const first = await make({ principal: 'ada' });
-    const harnesses = async () => (await as(first).send('GET', '/v1/harnesses')).body['harnesses'] as { base: string }[];
+    const harnesses = async () =>
+      (await as(first).send('GET', '/v1/harnesses')).body['harnesses'] as { base: string }[];
     const before = await harnesses();
     expect(before.map(({ base }) => base)).toContain('native');
     await make({ principal: 'ada' });

@@ -15,6 +15,16 @@ const verbs: ReadonlyMap<string, VerbEntry> = new Map([
   ['serve', { summary: 'start the server', load: async () => (await import('./serve.ts')).serve }],
   ['run', { summary: 'do one task in this folder', load: async () => (await import('./run.ts')).run }],
   [
+    'sessions',
+    {
+      summary: 'list, show and delete sessions of a server',
+      load: async () => (await import('./sessions.ts')).sessions,
+    },
+  ],
+  ['files', { summary: 'list, download and upload files', load: async () => (await import('./files.ts')).files }],
+  ['attach', { summary: 'show a task of a server live', load: async () => (await import('./attach.ts')).attach }],
+  ['cancel', { summary: 'stop a task of a server', load: async () => (await import('./cancel.ts')).cancel }],
+  [
     'doctor',
     {
       summary: 'tell what is installed and which models answer',

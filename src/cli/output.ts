@@ -1,7 +1,7 @@
 /** One of the process's two outputs. */
 export interface Output {
   readonly isTerminal: boolean;
-  write(text: string): void;
+  write(text: string | Uint8Array): void;
   /** Resolves when all that was written is out, or can never get out (B138). */
   flush(): Promise<void>;
   /** What went wrong with the output itself, apart from a reader that left. */

@@ -1,6 +1,7 @@
 import { path } from './transport.ts';
 import type { ClientParts } from './client-parts.ts';
-import type { UhpFile, VerbOptions } from './shapes.ts';
+import type { UhpFile } from '../protocol/uhp/file.ts';
+import type { VerbOptions } from './shapes.ts';
 
 export type FileVerbs = ReturnType<typeof fileVerbs>;
 

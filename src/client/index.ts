@@ -22,15 +22,8 @@ export type { TaskEvent, UhpErrorEvent } from './parse-event.ts';
 export type { Result, Snapshot } from './result.ts';
 export type { ServerFacts } from './client-parts.ts';
 export type { Task } from './task.ts';
-export type {
-  InputItem,
-  InputPart,
-  RunRequest,
-  UhpFile,
-  UhpSession,
-  UhpShare,
-  UhpTurn,
-  VerbOptions,
-} from './shapes.ts';
+export type { InputItem, InputPart, RunRequest, VerbOptions } from './shapes.ts';
 export type { OutputItem, UhpResponse, UhpUsage } from '../protocol/uhp/response.ts';
 export type { UhpEvent } from '../protocol/uhp/events.ts';
+export type { SessionShare, TurnItem, UhpSession } from '../protocol/uhp/session.ts';
+export type { UhpFile } from '../protocol/uhp/file.ts';

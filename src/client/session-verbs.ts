@@ -1,6 +1,8 @@
 import { path } from './transport.ts';
 import type { ClientParts } from './client-parts.ts';
-import type { Deleted, Page, UhpFile, UhpSession, UhpShare, UhpTurn, VerbOptions } from './shapes.ts';
+import type { Deleted, Page, VerbOptions } from './shapes.ts';
+import type { SessionShare, TurnItem, UhpSession } from '../protocol/uhp/session.ts';
+import type { UhpFile } from '../protocol/uhp/file.ts';
 
 export type SessionVerbs = ReturnType<typeof sessionVerbs>;
 
@@ -31,8 +33,8 @@ export function sessionVerbs({ transport: { json, open } }: ClientParts) {
     },
     get: (id: string, options?: VerbOptions) => json<UhpSession>({ path: path`/v1/sessions/${id}`, ...options }),
     /** Oldest first. */
-    async turns(id: string, options?: VerbOptions): Promise<readonly UhpTurn[]> {
-      return (await json<{ readonly turns: readonly UhpTurn[] }>({ path: path`/v1/sessions/${id}/turns`, ...options }))
+    async turns(id: string, options?: VerbOptions): Promise<readonly TurnItem[]> {
+      return (await json<{ readonly turns: readonly TurnItem[] }>({ path: path`/v1/sessions/${id}/turns`, ...options }))
         .turns;
     },
     /** Stops whatever runs in it. */
@@ -55,11 +57,11 @@ export function sessionVerbs({ transport: { json, open } }: ClientParts) {
     archive: (id: string, options?: VerbOptions) => open({ path: path`/v1/sessions/${id}/files/archive`, ...options }),
     /** Publishes it; once it is, the same link again. */
     share: (id: string, options?: VerbOptions) =>
-      json<UhpShare>({ method: 'POST', path: path`/v1/sessions/${id}/share`, repeatable: true, ...options }),
+      json<SessionShare>({ method: 'POST', path: path`/v1/sessions/${id}/share`, repeatable: true, ...options }),
     getShare: (id: string, options?: VerbOptions) =>
-      json<UhpShare>({ path: path`/v1/sessions/${id}/share`, ...options }),
+      json<SessionShare>({ path: path`/v1/sessions/${id}/share`, ...options }),
     /** Every link that was ever given out is dead then (U-384). */
     unshare: (id: string, options?: VerbOptions) =>
-      json<UhpShare>({ method: 'DELETE', path: path`/v1/sessions/${id}/share`, ...options }),
+      json<SessionShare>({ method: 'DELETE', path: path`/v1/sessions/${id}/share`, ...options }),
   };
 }

@@ -29,45 +29,6 @@ export interface RunRequest {
   readonly metadata?: JsonObject;
 }
 
-/** Unix seconds (U-354). */
-export interface UhpSession {
-  readonly id: string;
-  readonly object: 'session';
-  readonly harness_id: string;
-  readonly title: string | null;
-  readonly status: string;
-  readonly created_at: number;
-  readonly updated_at: number;
-}
-
-/** U-356. `id` is the response's. */
-export interface UhpTurn {
-  readonly id: string;
-  readonly status: string;
-  readonly user?: string;
-  readonly assistant?: string;
-  readonly tools?: readonly JsonObject[];
-  readonly files?: readonly JsonObject[];
-}
-
-/** U-401. */
-export interface UhpFile {
-  readonly id: string;
-  readonly object: 'file';
-  readonly filename: string;
-  readonly container_id?: string | null;
-  readonly bytes?: number;
-  readonly created_at?: number;
-}
-
-/** U-381. `url` may be relative to the server's. */
-export interface UhpShare {
-  readonly id: string;
-  readonly url: string;
-  readonly object?: 'session.share';
-  readonly enabled?: boolean;
-}
-
 export interface Deleted {
   readonly id: string;
   readonly deleted: true;

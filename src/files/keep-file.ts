@@ -1,52 +1,55 @@
 import { constants } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, readlink, realpath, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { stampOf } from './workspace-state.ts';
-
-export interface KeptFile {
-  readonly sha256: string;
-  readonly bytes: number;
-}
+import { stampOf, type FileEntry } from './workspace-state.ts';
 
 const chunkBytes = 256 * 1024;
 
 /**
- * Copies a file of a working directory to `<folder>/<sha256>`. What is copied is what was looked at: the file is opened without
- * following a link in its place, and one that is not that of `stamp`, before or after, is not kept. Null: it has changed.
+ * Copies a file of a working directory to `<folder>/<sha256>`; its hash. What is copied is what was looked at: the file is
+ * opened through no link, neither in its place nor in that of a folder above it, and one that is not that of `entry`, before
+ * or after, is not kept. Null: it has changed.
+ * @param path  Absolute and free of links.
  */
-export async function keepFile(path: string, stamp: string, folder: string): Promise<KeptFile | null> {
+export async function keepFile(path: string, entry: FileEntry, folder: string): Promise<string | null> {
   const source = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
   if (source === null) return null;
   const temporary = join(folder, `.new-${createHash('sha256').update(path).digest('hex')}`);
+  const isSame = async () => stampOf(await source.stat({ bigint: true })) === entry.stamp;
   try {
-    if (stampOf(await source.stat({ bigint: true })) !== stamp) return null;
-    const kept = await copyHashed(source, temporary);
-    if (stampOf(await source.stat({ bigint: true })) !== stamp) return null;
-    await rename(temporary, join(folder, kept.sha256));
-    return kept;
+    if ((await placeOf(source, path)) !== path || !(await isSame())) return null;
+    const sha256 = await copyHashed(source, temporary, entry.bytes);
+    if (!(await isSame())) return null;
+    await rename(temporary, join(folder, sha256));
+    return sha256;
   } finally {
     await source.close();
     await rm(temporary, { force: true });
   }
 }
 
-async function copyHashed(source: FileHandle, to: string): Promise<KeptFile> {
+/** Where an open file really is: the kernel says it of the very file, where it does. */
+function placeOf({ fd }: FileHandle, path: string): Promise<string | null> {
+  return readlink(`/proc/self/fd/${fd}`).catch(() => realpath(path).catch(() => null));
+}
+
+/** @param bytes  No more is read: somebody may write to it faster than it is copied. */
+async function copyHashed(source: FileHandle, to: string, bytes: number): Promise<string> {
   const target = await open(to, 'w', 0o600);
   try {
     const hash = createHash('sha256');
-    const buffer = Buffer.allocUnsafe(chunkBytes);
-    let bytes = 0;
-    for (;;) {
-      const { bytesRead } = await source.read(buffer, 0, chunkBytes, null);
+    const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, bytes));
+    for (let left = bytes; left > 0;) {
+      const { bytesRead } = await source.read(buffer, 0, Math.min(buffer.length, left), null);
       if (bytesRead === 0) break;
       const chunk = buffer.subarray(0, bytesRead);
       hash.update(chunk);
       await target.writeFile(chunk);
-      bytes += bytesRead;
+      left -= bytesRead;
     }
     await target.datasync();
-    return { sha256: hash.digest('hex'), bytes };
+    return hash.digest('hex');
   } finally {
     await target.close();
   }

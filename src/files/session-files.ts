@@ -5,31 +5,19 @@
 //     the newest runs name besides; it goes when none of them names it any more.
 // F2. Only what changed since the state before is read again.
 // F3. A run's changes are those since it began, also where a crash came between: how the directory stood then is on disk
-//     before its harness is asked for anything.
-// F4. The bounds are on what is kept. What is over them is left out and counted, and the run is none the worse for it; where
+//     before its harness is asked for anything. A run that never began has changed nothing.
+// F4. The bounds are on what is kept. What is over them is left out and named, and the run is none the worse for it; where
 //     a whole state would be over them, none is kept.
 
 import { constants } from 'node:fs';
-import {
-  appendFile,
-  copyFile,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
-import { dirname, join, posix } from 'node:path';
-import { isInside } from './is-inside.ts';
+import { appendFile, mkdir, open, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fillFrom, hashIn, readHeld, readLines, writeHeld } from './held-state.ts';
 import { keepFile } from './keep-file.ts';
-import { mayBeArtifact, readState, stampOf, type Entry, type WorkspaceState } from './workspace-state.ts';
+import { mayBeArtifact, readEntry, readState, type FileEntry, type WorkspaceState } from './workspace-state.ts';
 import type { FileHandle } from 'node:fs/promises';
 import { sessionIds, type RunId, type SessionId } from '../core/ids.ts';
+import type { HeldEntry, HeldFile, HeldState } from './held-state.ts';
 import type { Workspaces } from './workspaces.ts';
 
 export interface RunPlace {
@@ -43,7 +31,7 @@ export type FileChange =
 
 export interface RunChanges {
   readonly changes: readonly FileChange[];
-  /** Paths that were not kept: too much, or not what may be read. */
+  /** Paths that could not be kept, and were not named before: too much, or not what may be read. */
   readonly left: readonly string[];
 }
 
@@ -54,6 +42,8 @@ export interface SessionFiles {
   given(place: RunPlace, path: string): Promise<void>;
   /** What the run made, changed and removed since it began; the bytes are kept. */
   finish(place: RunPlace): Promise<RunChanges>;
+  /** What lies in the working directory, made by runs, and is not kept: links, what is too much, what is no file (B119). */
+  left(sessionId: SessionId): Promise<readonly string[]>;
   /** Whether the state after a run is still held. */
   has(place: RunPlace): Promise<boolean>;
   /** Makes the working directory of a new session as it stood after a run. False: that is not held any more. */
@@ -71,78 +61,83 @@ export interface SessionFilesOptions {
   /** Of all artifacts of a session. */
   readonly maxBytes: number;
   readonly maxFiles: number;
+  /** Of the working directory of one run, for forks. Absent: 256 MiB. */
+  readonly maxHeldBytes?: number;
 }
 
-/** Of the working directory of one run, for forks. */
-const mostHeldBytes = 256 * 1024 * 1024;
 const statesHeld = 20;
+const mostNamed = 1_000;
 
-/** An entry with where its bytes are. */
-type HeldEntry =
-  | Extract<Entry, { kind: 'link' }>
-  | (Extract<Entry, { kind: 'file' }> & { readonly sha256: string | null });
-type HeldState = ReadonlyMap<string, HeldEntry>;
-
-export function createSessionFiles({ dataDir, workspaces, ...most }: SessionFilesOptions): SessionFiles {
+export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
+  const { dataDir, workspaces, maxHeldBytes = 256 * 1024 * 1024 } = options;
   const at = (sessionId: SessionId, ...rest: string[]) => join(dataDir, 'files', sessionId, ...rest);
 
-  async function ready(sessionId: SessionId): Promise<void> {
+  async function ready(sessionId: SessionId): Promise<string> {
     for (const name of ['kept', 'held', 'begun', 'states'])
       await mkdir(at(sessionId, name), { recursive: true, mode: 0o700 });
+    return realpath(await workspaces.ensure(sessionId));
   }
 
-  /** The newest state of the session that tells where bytes are, and the one of the run's beginning. */
-  async function before({ sessionId, runId }: RunPlace): Promise<{ begun: HeldState; newest: HeldState }> {
+  /** How the directory stood as the run began; null: it never has. */
+  async function begunOf({ sessionId, runId }: RunPlace): Promise<HeldState | null> {
     const begun = await readHeld(at(sessionId, 'begun', `${runId}.json`));
-    const given = await readGiven(at(sessionId, 'begun', `${runId}.given`));
+    if (begun === null) return null;
+    return new Map([...begun, ...(await readLines(at(sessionId, 'begun', `${runId}.given`)))]);
+  }
+
+  async function newestState(sessionId: SessionId): Promise<HeldState> {
     const [last] = await statesOf(sessionId);
-    const newest = last === undefined ? null : await readHeld(at(sessionId, 'states', last));
-    return { begun: new Map([...(begun ?? []), ...given]), newest: newest ?? new Map() };
+    return (last === undefined ? null : await readHeld(at(sessionId, 'states', last))) ?? new Map();
   }
 
   /** Files of states, the newest first. */
   async function statesOf(sessionId: SessionId): Promise<readonly string[]> {
-    const names = await readdir(at(sessionId, 'states')).catch(() => []);
+    const names = (await readdir(at(sessionId, 'states'))).filter((name) => name.endsWith('.json'));
     const timed = names.map(async (name) => ({ name, at: (await stat(at(sessionId, 'states', name))).mtimeMs }));
     return (await Promise.all(timed)).toSorted((a, b) => b.at - a.at).map(({ name }) => name);
   }
 
   async function finish(place: RunPlace): Promise<RunChanges> {
     const { sessionId } = place;
-    await ready(sessionId);
-    const root = await workspaces.ensure(sessionId);
+    const root = await ready(sessionId);
     const now = await readState(root);
-    const { begun, newest } = await before(place);
-    const known = (path: string, stamp: string) =>
-      sameFile(newest.get(path), stamp) ?? sameFile(begun.get(path), stamp);
-    const room = await roomOf(at(sessionId, 'kept'), most);
-    const left: string[] = [...now.skipped];
-    const changes: FileChange[] = [];
-    const state = new Map<string, HeldEntry>();
-    for (const [path, entry] of now.entries) {
-      if (entry.kind === 'link') {
-        state.set(path, entry);
-        continue;
-      }
-      const old = begun.get(path);
-      const isSame = old?.kind === 'file' && old.stamp === entry.stamp;
-      let sha256 = known(path, entry.stamp);
-      if (!isSame && mayBeArtifact(path)) {
-        const kept = room.take(entry.bytes) ? await keep(root, path, entry, at(sessionId, 'kept')) : null;
-        if (kept === null) left.push(path);
-        else {
-          sha256 = kept.sha256;
-          if (old?.kind !== 'file' || old.sha256 !== sha256)
-            changes.push({ kind: old === undefined ? 'create' : 'modify', path, bytes: kept.bytes, sha256 });
-        }
-      }
-      state.set(path, { ...entry, sha256 });
-    }
-    for (const [path, { kind }] of begun)
-      if (kind === 'file' && !now.entries.has(path) && mayBeArtifact(path) && !now.cut)
-        changes.push({ kind: 'delete', path });
+    const begun = await begunOf(place);
+    const state = heldFrom(now, [await newestState(sessionId), begun ?? new Map()]);
+    const room = await roomOf(at(sessionId, 'kept'), options);
+    const keep = async (path: string, entry: FileEntry) => {
+      if (!room.take(entry.bytes)) return null;
+      const sha256 = await keepFile(join(root, path), entry, at(sessionId, 'kept'));
+      return sha256 === null ? null : { ...entry, sha256 };
+    };
+    const { changes, missed } =
+      begun === null ? { changes: [], missed: [] } : await keepChanges({ root, now, begun, state, keep });
+    const left = await noteLeft(sessionId, { now, changes, missed: [...now.skipped.filter(mayBeArtifact), ...missed] });
     await hold(place, { root, now, state });
     return { changes, left };
+  }
+
+  /** Those that were not named before. What lies there no more, or was kept since, is named no more. */
+  async function noteLeft(
+    sessionId: SessionId,
+    {
+      now,
+      changes,
+      missed,
+    }: { readonly now: WorkspaceState; readonly changes: readonly FileChange[]; readonly missed: readonly string[] },
+  ): Promise<readonly string[]> {
+    const before = new Set(await leftOf(sessionId));
+    const kept = new Set(changes.map(({ path }) => path));
+    const still = [...before].filter((path) => now.entries.has(path) && !kept.has(path));
+    const all = [...new Set([...still, ...missed])].slice(0, mostNamed);
+    await writeFile(at(sessionId, 'left.json'), JSON.stringify(all), { mode: 0o600 });
+    return missed.filter((path) => !before.has(path));
+  }
+
+  async function leftOf(sessionId: SessionId): Promise<readonly string[]> {
+    const text = await readFile(at(sessionId, 'left.json'), 'utf8').catch(() => '');
+    // It was written here; what a crash has left of it names nothing.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return text.endsWith(']') ? (JSON.parse(text) as readonly string[]) : [];
   }
 
   /** Keeps the whole state for forks, where it is not too much, and lets the oldest go (F4). */
@@ -154,62 +149,69 @@ export function createSessionFiles({ dataDir, workspaces, ...most }: SessionFile
       state,
     }: { readonly root: string; readonly now: WorkspaceState; readonly state: Map<string, HeldEntry> },
   ): Promise<void> {
-    const bytes = [...now.entries.values()].reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.bytes : 0), 0);
-    if (now.cut || bytes > mostHeldBytes) return;
-    for (const [path, entry] of state) {
-      if (entry.kind === 'link' || entry.sha256 !== null) continue;
-      const kept = await keepFile(join(root, path), entry.stamp, at(sessionId, 'held'));
+    const files = [...state].flatMap(([path, entry]) => (entry.kind === 'file' ? [[path, entry] as const] : []));
+    const bytes = files.reduce((sum, [, entry]) => sum + entry.bytes, 0);
+    if (now.extent !== 'whole' || bytes > maxHeldBytes) return;
+    let isWhole = true;
+    const unheld = files.filter(([, { sha256 }]) => sha256 === null);
+    await eachOf(unheld, async ([path, entry]) => {
+      const sha256 = await keepFile(join(root, path), entry, at(sessionId, 'held'));
       // Somebody still writes to it: no state is better than another one.
-      if (kept === null) return;
-      state.set(path, { ...entry, sha256: kept.sha256 });
-    }
+      if (sha256 === null) isWhole = false;
+      else state.set(path, { ...entry, sha256 });
+    });
+    if (!isWhole) return;
     await writeHeld(at(sessionId, 'states', `${runId}.json`), state);
-    const states = await statesOf(sessionId);
-    const old = states.slice(statesHeld);
-    if (old.length === 0) return;
-    for (const name of old) await rm(at(sessionId, 'states', name), { force: true });
-    await dropUnnamed(sessionId, states.slice(0, statesHeld));
+    await dropOld(sessionId);
   }
 
-  async function dropUnnamed(sessionId: SessionId, states: readonly string[]): Promise<void> {
+  /** Beyond the newest, or what all of them may take, states go, and with them what they alone have named. */
+  async function dropOld(sessionId: SessionId): Promise<void> {
+    const states = await statesOf(sessionId);
+    const sizes = await sizesOf(at(sessionId, 'held'));
+    const held = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    if (states.length <= statesHeld && held <= 2 * maxHeldBytes) return;
     const named = new Set<string>();
-    for (const name of states)
-      for (const entry of (await readHeld(at(sessionId, 'states', name)))?.values() ?? [])
-        if (entry.kind === 'file' && entry.sha256 !== null) named.add(entry.sha256);
-    for (const name of await readdir(at(sessionId, 'held')))
-      if (!named.has(name)) await rm(at(sessionId, 'held', name), { force: true });
+    let bytes = 0;
+    for (const [index, name] of states.entries()) {
+      const entries = [...((await readHeld(at(sessionId, 'states', name)))?.values() ?? [])];
+      const hashes = entries.flatMap((entry) => (entry.kind === 'file' && entry.sha256 !== null ? [entry.sha256] : []));
+      const added = new Set(hashes.filter((hash) => !named.has(hash)));
+      bytes += [...added].reduce((sum, hash) => sum + (sizes.get(hash) ?? 0), 0);
+      const stays = index === 0 || (index < statesHeld && bytes <= 2 * maxHeldBytes);
+      if (stays) for (const hash of added) named.add(hash);
+      else await rm(at(sessionId, 'states', name), { force: true });
+    }
+    for (const name of sizes.keys()) if (!named.has(name)) await rm(at(sessionId, 'held', name), { force: true });
   }
 
   return {
     async begin({ sessionId, runId }) {
-      await ready(sessionId);
+      const root = await ready(sessionId);
       const path = at(sessionId, 'begun', `${runId}.json`);
       if ((await readHeld(path)) !== null) return;
-      const { entries } = await readState(await workspaces.ensure(sessionId));
-      const { newest } = await before({ sessionId, runId });
-      const held = [...entries].map(([name, entry]): [string, HeldEntry] => [
-        name,
-        entry.kind === 'link' ? entry : { ...entry, sha256: sameFile(newest.get(name), entry.stamp) },
-      ]);
+      const now = await readState(root);
       // Those of earlier runs of the session are of no more use.
       await rm(at(sessionId, 'begun'), { recursive: true, force: true });
-      await mkdir(at(sessionId, 'begun'), { recursive: true, mode: 0o700 });
-      await writeHeld(path, new Map(held));
+      // Of what was not looked at nobody can tell later whether it is new.
+      if (now.extent === 'part') return;
+      await mkdir(at(sessionId, 'begun'), { mode: 0o700 });
+      await writeHeld(path, heldFrom(now, [await newestState(sessionId)]));
     },
     async given({ sessionId, runId }, path) {
-      await ready(sessionId);
-      const stats = await lstat(join(await workspaces.ensure(sessionId), path), { bigint: true });
-      const [bytes, mode] = [Number(stats.size), Number(stats.mode)];
-      const entry = { kind: 'file', bytes, mode, stamp: stampOf(stats), sha256: null } satisfies HeldEntry;
+      const entry = await readEntry(join(await ready(sessionId), path));
+      if (entry === null) return;
+      const line = JSON.stringify([path, { ...entry, sha256: null } satisfies HeldEntry]);
       // A line at a time: two that come at once lose nothing of each other.
-      await appendFile(at(sessionId, 'begun', `${runId}.given`), `${JSON.stringify([path, entry])}\n`, { mode: 0o600 });
+      await appendFile(at(sessionId, 'begun', `${runId}.given`), `${line}\n`, { mode: 0o600 });
     },
     finish,
+    left: leftOf,
     has: async ({ sessionId, runId }) => (await readHeld(at(sessionId, 'states', `${runId}.json`))) !== null,
     async restore({ sessionId, runId }, to) {
       const state = await readHeld(at(sessionId, 'states', `${runId}.json`));
       if (state === null) return false;
-      await workspaces.fill(to, (root) => fill(root, state, [at(sessionId, 'kept'), at(sessionId, 'held')]));
+      await workspaces.fill(to, (root) => fillFrom(root, state, [at(sessionId, 'kept'), at(sessionId, 'held')]));
       return true;
     },
     open: (sessionId, sha256) =>
@@ -226,17 +228,84 @@ export function createSessionFiles({ dataDir, workspaces, ...most }: SessionFile
   };
 }
 
-async function keep(
-  root: string,
-  path: string,
-  entry: Extract<Entry, { kind: 'file' }>,
-  folder: string,
-): Promise<{ readonly sha256: string; readonly bytes: number } | null> {
-  return keepFile(join(root, path), entry.stamp, folder);
+/** The state with the hashes that are known of earlier ones (F2). */
+function heldFrom({ entries }: WorkspaceState, known: readonly HeldState[]): Map<string, HeldEntry> {
+  const hashOf = (path: string, stamp: string) =>
+    known.reduce<string | null>((found, state) => found ?? hashIn(state, path, stamp), null);
+  return new Map(
+    [...entries].map(([path, entry]): [string, HeldEntry] => [
+      path,
+      entry.kind === 'file' ? { ...entry, sha256: hashOf(path, entry.stamp) } : entry,
+    ]),
+  );
 }
 
-function sameFile(entry: HeldEntry | undefined, stamp: string): string | null {
-  return entry?.kind === 'file' && entry.stamp === stamp ? entry.sha256 : null;
+interface Comparison {
+  readonly root: string;
+  readonly now: WorkspaceState;
+  readonly begun: HeldState;
+  /** That of now; what is kept is noted in it. */
+  readonly state: Map<string, HeldEntry>;
+  /** Null: there is no room, or it has changed. */
+  keep(path: string, entry: FileEntry): Promise<HeldFile | null>;
+}
+
+async function keepChanges({ root, now, begun, state, keep }: Comparison) {
+  const changes: FileChange[] = [];
+  const missed: string[] = [];
+  const keepNow = async (path: string, entry: FileEntry) => {
+    const kept = await keep(path, entry);
+    if (kept !== null) return kept;
+    // It was written to just then, and is tried once more as it is now.
+    const again = await readEntry(join(root, path));
+    return again === null || again.stamp === entry.stamp ? null : keep(path, again);
+  };
+  const candidates = [...now.entries].filter(([path, entry]) => mayBeArtifact(path) && isNew(entry, begun.get(path)));
+  await eachOf(candidates, async ([path, entry]) => {
+    const kept = entry.kind === 'file' ? await keepNow(path, entry) : null;
+    if (kept === null) return void missed.push(path);
+    state.set(path, kept);
+    const { bytes, sha256 } = kept;
+    const old = begun.get(path);
+    if (old?.kind === 'file' && old.sha256 === sha256) return;
+    changes.push({ kind: old?.kind === 'file' ? 'modify' : 'create', path, bytes, sha256: sha256 ?? '' });
+  });
+  const passed = new Set(now.skipped);
+  for (const [path, { kind }] of begun) {
+    const isThere = now.entries.get(path)?.kind === 'file' || isBelow(path, passed) || now.extent === 'part';
+    if (kind === 'file' && mayBeArtifact(path) && !isThere) changes.push({ kind: 'delete', path });
+  }
+  return { changes: changes.toSorted((a, b) => (a.path < b.path ? -1 : 1)), missed: missed.toSorted() };
+}
+
+function isNew(entry: HeldEntry | FileEntry, old: HeldEntry | undefined): boolean {
+  switch (entry.kind) {
+    case 'folder':
+      return false;
+    case 'link':
+      return old?.kind !== 'link' || old.target !== entry.target;
+    case 'file':
+      return old?.kind !== 'file' || old.stamp !== entry.stamp;
+  }
+}
+
+function isBelow(path: string, folders: ReadonlySet<string>): boolean {
+  for (let each = path; each !== '.'; each = dirname(each)) if (folders.has(each)) return true;
+  return folders.has('.');
+}
+
+/** Some at a time: what each waits for most is the disk. */
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  const worker = async () => {
+    for (let next = rest.next(); next.done !== true; next = rest.next()) await work(next.value);
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+}
+
+async function sizesOf(folder: string): Promise<ReadonlyMap<string, number>> {
+  const sizes = (await readdir(folder)).map(async (name) => [name, (await stat(join(folder, name))).size] as const);
+  return new Map(await Promise.all(sizes));
 }
 
 /** What a session may still keep. */
@@ -244,7 +313,7 @@ async function roomOf(
   folder: string,
   { maxBytes, maxFiles }: Pick<SessionFilesOptions, 'maxBytes' | 'maxFiles'>,
 ): Promise<{ take(bytes: number): boolean }> {
-  const sizes = await Promise.all((await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size));
+  const sizes = [...(await sizesOf(folder)).values()];
   let [bytesLeft, filesLeft] = [maxBytes - sizes.reduce((sum, size) => sum + size, 0), maxFiles - sizes.length];
   return {
     take(bytes) {
@@ -254,66 +323,4 @@ async function roomOf(
       return true;
     },
   };
-}
-
-async function fill(root: string, state: HeldState, folders: readonly string[]): Promise<void> {
-  const made = new Set<string>();
-  for (const [path, entry] of state) {
-    const to = join(root, path);
-    if (!made.has(dirname(to))) await mkdir(dirname(to), { recursive: true });
-    made.add(dirname(to));
-    if (entry.kind === 'link') {
-      if (staysInside(path, entry.target)) await symlink(entry.target, to);
-    } else if (entry.sha256 !== null) await copyHeld(entry.sha256, folders, { to, mode: entry.mode & 0o777 });
-  }
-}
-
-async function copyHeld(
-  sha256: string,
-  folders: readonly string[],
-  { to, mode }: { readonly to: string; readonly mode: number },
-): Promise<void> {
-  for (const folder of folders) {
-    const isCopied = await copyFile(
-      join(folder, sha256),
-      to,
-      constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE,
-    ).then(
-      () => true,
-      () => false,
-    );
-    if (!isCopied) continue;
-    const file = await open(to, 'r+');
-    await file.chmod(mode | 0o600).finally(() => file.close());
-    return;
-  }
-  throw new Error('The bytes of a held state are gone.');
-}
-
-/** By its text alone: the link stands in a directory that is still being made. */
-function staysInside(path: string, target: string): boolean {
-  if (target.startsWith('/')) return false;
-  return isInside('/root', posix.join('/root', posix.dirname(path), target));
-}
-
-async function writeHeld(path: string, state: HeldState): Promise<void> {
-  await writeFile(`${path}.new`, JSON.stringify([...state]), { mode: 0o600 });
-  await rename(`${path}.new`, path);
-}
-
-/** Null: there is none. */
-async function readHeld(path: string): Promise<HeldState | null> {
-  const text = await readFile(path, 'utf8').catch(() => null);
-  if (text === null) return null;
-  // It was written here.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return new Map(JSON.parse(text) as readonly (readonly [string, HeldEntry])[]);
-}
-
-async function readGiven(path: string): Promise<HeldState> {
-  const text = await readFile(path, 'utf8').catch(() => '');
-  // It was written here; a line that a crash cut off is none.
-  const lines = text.split('\n').slice(0, -1);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return new Map(lines.map((line) => JSON.parse(line) as readonly [string, HeldEntry]));
 }

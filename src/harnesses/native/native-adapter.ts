@@ -3,6 +3,7 @@ import type { EngineParts } from '../../engine/engine-parts.ts';
 import type { ToolSource } from '../../engine/tool.ts';
 import type { Capabilities, HarnessAdapter, HarnessSession, OpenSessionOptions, TurnOptions } from '../harness.ts';
 import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
+import type { RunConfig, TaskFacts } from '../../core/run-event.ts';
 import type { RunId } from '../../core/ids.ts';
 import type { RunState } from '../../core/run-state.ts';
 
@@ -31,7 +32,13 @@ export const nativeCapabilities: Capabilities = {
 /** Tools that a harness brings beside those that all have. */
 export interface HarnessTools {
   /** For one turn; to be disposed of when its session is. */
-  open(run: RunState, workspace: string): AsyncDisposable & { readonly sources: readonly ToolSource[] };
+  open(run: ExtendedRun, workspace: string): AsyncDisposable & { readonly sources: readonly ToolSource[] };
+}
+
+/** What of a run's state says which tools those are. */
+export interface ExtendedRun extends Pick<RunState, 'sessionId'> {
+  readonly config: Pick<RunConfig, 'extensions'> | null;
+  readonly task: Pick<TaskFacts, 'harnessId'> | null;
 }
 
 /** The engine that ships with Reins, as one harness among others. */

@@ -1,0 +1,80 @@
+// States of working directories on disk: what stood where, and under which hash its bytes are held.
+
+import { constants } from 'node:fs';
+import { copyFile, mkdir, open, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { join, posix } from 'node:path';
+import { isInside } from './is-inside.ts';
+import type { Entry, FileEntry } from './workspace-state.ts';
+
+export type HeldFile = FileEntry & { readonly sha256: string | null };
+export type HeldEntry = Exclude<Entry, FileEntry> | HeldFile;
+export type HeldState = ReadonlyMap<string, HeldEntry>;
+
+/** The hash of a file that has not changed since the state. */
+export function hashIn(state: HeldState, path: string, stamp: string): string | null {
+  const entry = state.get(path);
+  return entry?.kind === 'file' && entry.stamp === stamp ? entry.sha256 : null;
+}
+
+export async function writeHeld(path: string, state: HeldState): Promise<void> {
+  await writeFile(`${path}.new`, JSON.stringify([...state]), { mode: 0o600, flush: true });
+  await rename(`${path}.new`, path);
+}
+
+/** Null: there is none that can be read. */
+export async function readHeld(path: string): Promise<HeldState | null> {
+  const text = await readFile(path, 'utf8').catch(() => null);
+  try {
+    return text === null ? null : new Map(entriesOf(text));
+  } catch {
+    return null;
+  }
+}
+
+/** A state that was written a line at a time; what a crash cut off is none of it. */
+export async function readLines(path: string): Promise<HeldState> {
+  const lines = (await readFile(path, 'utf8').catch(() => '')).split('\n').slice(0, -1);
+  return new Map(entriesOf(`[${lines.join(',')}]`));
+}
+
+function entriesOf(text: string): readonly (readonly [string, HeldEntry])[] {
+  // It was written here.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return JSON.parse(text) as readonly (readonly [string, HeldEntry])[];
+}
+
+/** Makes an empty folder what it was. @param folders  Where bytes may be, by their hash. */
+export async function fillFrom(root: string, state: HeldState, folders: readonly string[]): Promise<void> {
+  for (const [path, entry] of state) {
+    const to = join(root, path);
+    if (entry.kind === 'folder') await mkdir(to, { mode: ownersMode(entry.mode, 0o700) });
+    else if (entry.kind === 'file') await copyHeld(entry, folders, to);
+    else if (staysInside(path, entry.target)) await symlink(entry.target, to);
+  }
+}
+
+async function copyHeld({ sha256, mode }: HeldFile, folders: readonly string[], to: string): Promise<void> {
+  for (const folder of sha256 === null ? [] : folders) {
+    const how = constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE;
+    const isCopied = await copyFile(join(folder, sha256 ?? ''), to, how).then(
+      () => true,
+      () => false,
+    );
+    if (!isCopied) continue;
+    await using file = await open(to, 'r+');
+    await file.chmod(ownersMode(mode, 0o600));
+    return;
+  }
+  throw new Error('The bytes of a held state are gone.');
+}
+
+/** Never more than plain permissions, and what the agent needs to go on. */
+function ownersMode(mode: number, least: number): number {
+  return (mode & 0o777) | least;
+}
+
+/** By its text alone: the link stands in a directory that is still being made. */
+function staysInside(path: string, target: string): boolean {
+  if (target.startsWith('/')) return false;
+  return isInside('/root', posix.join('/root', posix.dirname(path), target));
+}
