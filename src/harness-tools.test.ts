@@ -130,7 +130,7 @@ fs.appendFileSync(at('starts'), 'x');
 process.on('exit', () => fs.rmSync(at('lock')));
 process.on('SIGTERM', () => process.exit());
 let buffer = '';
-process.stdin.on('end', () => process.exit()).on('data', (piece) => {
+process.stdin.on('end', () => setTimeout(() => process.exit(), 300)).on('data', (piece) => {
   buffer += piece;
   for (let end = buffer.indexOf('\\n'); end !== -1; end = buffer.indexOf('\\n')) {
     const message = JSON.parse(buffer.slice(0, end));
@@ -208,7 +208,7 @@ describe.skipIf(!isSandboxed)('where there is a sandbox', () => {
   });
 
   test('UP-50, B143: it sees the workspace and its package, no key of ours, no other session and no other package', async () => {
-    const look = `JSON.stringify([process.env.REINS_API_KEY, process.env.npm_config_cache, ...['${'.'}./bundles', '${'.'}./plugin-data', ''].map((path) => fs.readdirSync(process.env.PLUGIN_ROOT + '/../' + path).length)])`;
+    const look = `JSON.stringify([process.env.REINS_API_KEY, process.env.npm_config_cache, ...['../bundles', '../plugin-data', ''].map((path) => fs.readdirSync(process.env.PLUGIN_ROOT + '/../' + path).length)])`;
     const { bundle, plugins } = pluginOf(look);
     await putHarness({}, bundle, { ref: 'other', files: [{ path: 'SKILL.md', content: 'x' }] });
     await using turn = open().open(runWith({ plugins, skills: [{ name: 'o', bundle: 'other' }] }), workspace());

@@ -11,23 +11,20 @@
 
 import { constants } from 'node:fs';
 import { appendFile, mkdir, open, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { eachOf, keepChanges, type FileChange } from './keep-changes.ts';
 import { fillFrom, hashIn, readHeld, readLines, writeHeld } from './held-state.ts';
 import { keepFile } from './keep-file.ts';
 import { mayBeArtifact, readEntry, readState, type FileEntry, type WorkspaceState } from './workspace-state.ts';
 import type { FileHandle } from 'node:fs/promises';
 import { sessionIds, type RunId, type SessionId } from '../core/ids.ts';
-import type { HeldEntry, HeldFile, HeldState } from './held-state.ts';
+import type { HeldEntry, HeldState } from './held-state.ts';
 import type { Workspaces } from './workspaces.ts';
 
 export interface RunPlace {
   readonly sessionId: SessionId;
   readonly runId: RunId;
 }
-
-export type FileChange =
-  | { readonly kind: 'create' | 'modify'; readonly path: string; readonly bytes: number; readonly sha256: string }
-  | { readonly kind: 'delete'; readonly path: string };
 
 export interface RunChanges {
   readonly changes: readonly FileChange[];
@@ -238,69 +235,6 @@ function heldFrom({ entries }: WorkspaceState, known: readonly HeldState[]): Map
       entry.kind === 'file' ? { ...entry, sha256: hashOf(path, entry.stamp) } : entry,
     ]),
   );
-}
-
-interface Comparison {
-  readonly root: string;
-  readonly now: WorkspaceState;
-  readonly begun: HeldState;
-  /** That of now; what is kept is noted in it. */
-  readonly state: Map<string, HeldEntry>;
-  /** Null: there is no room, or it has changed. */
-  keep(path: string, entry: FileEntry): Promise<HeldFile | null>;
-}
-
-async function keepChanges({ root, now, begun, state, keep }: Comparison) {
-  const changes: FileChange[] = [];
-  const missed: string[] = [];
-  const keepNow = async (path: string, entry: FileEntry) => {
-    const kept = await keep(path, entry);
-    if (kept !== null) return kept;
-    // It was written to just then, and is tried once more as it is now.
-    const again = await readEntry(join(root, path));
-    return again === null || again.stamp === entry.stamp ? null : keep(path, again);
-  };
-  const candidates = [...now.entries].filter(([path, entry]) => mayBeArtifact(path) && isNew(entry, begun.get(path)));
-  await eachOf(candidates, async ([path, entry]) => {
-    const kept = entry.kind === 'file' ? await keepNow(path, entry) : null;
-    if (kept === null) return void missed.push(path);
-    state.set(path, kept);
-    const { bytes, sha256 } = kept;
-    const old = begun.get(path);
-    if (old?.kind === 'file' && old.sha256 === sha256) return;
-    changes.push({ kind: old?.kind === 'file' ? 'modify' : 'create', path, bytes, sha256: sha256 ?? '' });
-  });
-  const passed = new Set(now.skipped);
-  for (const [path, { kind }] of begun) {
-    const isThere = now.entries.get(path)?.kind === 'file' || isBelow(path, passed) || now.extent === 'part';
-    if (kind === 'file' && mayBeArtifact(path) && !isThere) changes.push({ kind: 'delete', path });
-  }
-  return { changes: changes.toSorted((a, b) => (a.path < b.path ? -1 : 1)), missed: missed.toSorted() };
-}
-
-function isNew(entry: HeldEntry | FileEntry, old: HeldEntry | undefined): boolean {
-  switch (entry.kind) {
-    case 'folder':
-      return false;
-    case 'link':
-      return old?.kind !== 'link' || old.target !== entry.target;
-    case 'file':
-      return old?.kind !== 'file' || old.stamp !== entry.stamp;
-  }
-}
-
-function isBelow(path: string, folders: ReadonlySet<string>): boolean {
-  for (let each = path; each !== '.'; each = dirname(each)) if (folders.has(each)) return true;
-  return folders.has('.');
-}
-
-/** Some at a time: what each waits for most is the disk. */
-async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  const worker = async () => {
-    for (let next = rest.next(); next.done !== true; next = rest.next()) await work(next.value);
-  };
-  await Promise.all(Array.from({ length: 8 }, worker));
 }
 
 async function sizesOf(folder: string): Promise<ReadonlyMap<string, number>> {

@@ -14,6 +14,7 @@ import { deadlineOf, evolve, type RunState } from '../core/run-state.ts';
 import { foldLog } from './fold-log.ts';
 import { placeInputFiles } from './place-input-files.ts';
 import { readHistory } from './read-history.ts';
+import { rememberFiles } from './check-files.ts';
 import { startDeadline, type TurnDeadline } from './turn-deadline.ts';
 import { stopOf } from '../core/stop-turn.ts';
 import type { Ending } from '../core/closing.ts';
@@ -109,7 +110,7 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
   const { messages: history, todos } = await readHistory(services, run);
   const workspace = await services.workspaces.ensure(run.sessionId);
   await placeInput(services, { run, workspace, state });
-  await services.files?.begin(run);
+  await rememberFiles(services, run);
   const session = await adapter.openSession({
     sessionId: run.sessionId,
     workspace,

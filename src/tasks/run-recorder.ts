@@ -48,6 +48,8 @@ export function createRunRecorder(
   let { frames, lastSeq } = folded;
   /** What is stored while the fold is ahead of the log, or is made anew; null: it is folded at once. */
   let waiting: RunEvent[] | null = null;
+  /** What is being written as the ending: it takes as long as the look at the files does. */
+  let ending: Promise<unknown> = Promise.resolve();
   const endSeq = folded.damage === null ? lastSeq : run.lastSeq;
   const writer = services.log.writer({ ...run, lastSeq: endSeq, leg }, onStored);
 
@@ -81,12 +83,14 @@ export function createRunRecorder(
       const parked = await writer.park(facts);
       return { leg: parked.outcome === 'ended' ? 'over' : 'open', taken: parked.events };
     }
-    return writeEnding(facts, final);
+    const written = writeEnding(facts, final);
+    ending = written.catch(() => {});
+    return written;
   }
 
   /** Everything before the ending is stored and folded; the ending is folded, stored, and then shown. */
-  async function writeEnding(ending: readonly EventDraft[], status: FinalStatus): Promise<Recorded> {
-    const facts = await withFileChanges(services, run, ending);
+  async function writeEnding(closing: readonly EventDraft[], status: FinalStatus): Promise<Recorded> {
+    const facts = await withFileChanges(services, run, closing);
     waiting = [];
     frames.encode = live.wanted;
     const shown = frames.push(facts);
@@ -120,6 +124,7 @@ export function createRunRecorder(
       return writer.write(drafts)?.then((taken) => ({ leg: 'open', taken }));
     },
     async end(how) {
+      await ending; // its own may be nearly there
       for (let over = false; !over;) {
         await writer.flush();
         const { state } = await foldAgain();
