@@ -53,6 +53,9 @@ export function startUpkeep(services: Services, firstScan?: Promise<void>): Repe
   };
   const leftovers = services.uploads?.sweep(clock.now(), async (id) => (await services.store.file(id)) !== null);
   const swept = leftovers?.catch(failed('What is left of uploads could not be removed.'));
+  const sweepFailed = failed('Files of sessions that are gone could not be removed.');
+  // A server that is started again every few minutes never comes to the first round.
+  const firstSweep = sweepFiles(services).catch(sweepFailed);
   const rounds = [
     repeat(clock, { everyMs: superviseEveryMs, work: supervise, onFailure: scanFailed }),
     repeat(clock, {
@@ -68,8 +71,8 @@ export function startUpkeep(services: Services, firstScan?: Promise<void>): Repe
     repeat(clock, {
       everyMs: sweepEveryMs,
       work: () => sweepFiles(services),
-      onFailure: failed('Files of sessions that are gone could not be removed.'),
+      onFailure: sweepFailed,
     }),
   ];
-  return { stop: async () => void (await Promise.all([scanned, swept, ...rounds.map((each) => each.stop())])) };
+  return { stop: async () => void (await Promise.all([scanned, swept, firstSweep, ...rounds.map((each) => each.stop())])) };
 }

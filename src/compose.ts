@@ -123,7 +123,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     services,
     operatorKey,
     webhooks,
-    preview: openPdfPreview({ clock, random: systemRandom, environment: hostEnvironment() }),
+    preview: previewOf(config, clock),
     settings: {
       maxBodyBytes: config.limits.maxBodyBytes,
       implementation: { name: 'reins', version: packageVersion() },

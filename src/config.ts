@@ -165,6 +165,10 @@ const groups = {
     /** Idle time after which a session expires; null = never. */
     sessionSeconds: count.nullable().default(null),
   }),
+  files: z.strictObject({
+    /** Name or path of the LibreOffice that makes previews (U-407); null = as found on the path. */
+    converter: text.nullable().default(null),
+  }),
   webhooks: z.strictObject({
     /** Whether webhooks may be sent to this very machine over http, for development (UR-52). */
     allowLoopback: z.boolean().default(false),
@@ -180,6 +184,7 @@ const settings = z.strictObject({
   approvals: groups.approvals.prefault({}),
   limits: groups.limits.prefault({}),
   retention: groups.retention.prefault({}),
+  files: groups.files.prefault({}),
   webhooks: groups.webhooks.prefault({}),
   demo: groups.demo.prefault({}),
 });

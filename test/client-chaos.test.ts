@@ -74,17 +74,15 @@ test(`${tasks} tasks over a bad network, with restarts (REINS_CHAOS_SEED=${seed}
   proxy.upstream = portOf(server);
   const client = connect(proxy.url, key, { backoffMs: 5, maxBackoffMs: 200, maxAttempts: 100, inactivityMs: 5_000 });
 
-  let [next, ended] = [0, 0];
+  let next = 0;
   const ids = new Map<number, string>();
   const work = async () => {
-    for (let n = next++; n < tasks; n = next++) {
-      ids.set(n, await runOne(client, n));
-      ended++;
-    }
+    for (let n = next++; n < tasks; n = next++) ids.set(n, await runOne(client, n));
   };
   const restarting = async () => {
     for (let round = 1; round <= restarts; round++) {
-      while (ended < (tasks * round) / (restarts + 1)) await pause(10);
+      const share = round / (restarts + 1);
+      while (ids.size < share * tasks) await pause(10);
       await server[Symbol.asyncDispose]();
       server = await start();
       proxy.upstream = portOf(server);

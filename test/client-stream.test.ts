@@ -358,6 +358,34 @@ describe('U-446: silence', () => {
     expect(clock.pending).toBe(0);
   });
 
+  test('a way that swallows every other connection, and drops those between, ends with the rest or with an error', async () => {
+    const clock = createManualClock();
+    const dropped: Answer = (response) => response.destroy();
+    await using stub = await startStub({
+      'POST /v1/responses': torn(frames(events.slice(0, 3))),
+      'GET /v1/responses/resp_1': (response, request, seen) =>
+        (request.query.has('stream') ? (seen % 2 === 0 ? silent : dropped) : json(responseOf('stored')))(
+          response,
+          request,
+          seen,
+        ),
+    });
+    const task = connect(stub.url, 'key', { ...quick, maxAttempts: 9, clock }).run({ input: 'x' });
+    const seen = await withTime(read(task), clock, 5_000);
+    expect(seen.slice(0, 3)).toEqual(events.slice(0, 3));
+    expect((await task.result()).text).toBe('stored');
+    // One sign of life, then nothing, again and again: no news, so the tries are counted.
+    await using other = await startStub({
+      'GET /v1/responses/resp_1': (response) => {
+        open(response);
+        response.write(': hello\n\n');
+      },
+    });
+    const lost = read(connect(other.url, 'key', { ...quick, clock }).attach('resp_1')).catch((error: unknown) => error);
+    expect(await withTime(lost, clock, 5_000)).toMatchObject({ name: 'TimeoutError' });
+    expect(other.requests).toHaveLength(4);
+  });
+
   test('B035: a stream of comments is alive', async () => {
     const clock = createManualClock();
     await using stub = await startStub({

@@ -11,7 +11,8 @@
 //     byte, and something on the way holds them all back: from then on the response is asked for instead (B034).
 // S5. Where the events cannot be had (410, 404, no such form), the stored response is read, and given as the terminal event
 //     under the next number.
-// S6. Tries in a row without news are counted, and are the fewer the longer (U-057). News begins the count again.
+// S6. Tries in a row without news are counted, and come ever more slowly (U-057). An event begins the count again, and so does a
+//     connection that lived for long, if only by comments.
 // S7. Whoever gives up ends the reading, without an error, and stops no task (B102).
 
 import {
@@ -87,10 +88,11 @@ async function* followStream(task: Followed): AsyncGenerator<TaskEvent, 'ended' 
   let [failures, silences] = [0, 0];
   let gapAfter: number | null = null;
   while (!signal.aborted) {
-    const [startedMs, firstAfter] = [parts.clock.now(), position.lastNumber];
-    const ending: Ending = yield* readConnection(task);
-    if (position.lastNumber > firstAfter || parts.clock.now() - startedMs > parts.maxBackoffMs) failures = 0;
-    silences = ending.kind === 'silent' ? silences + 1 : 0;
+    const firstAfter = position.lastNumber;
+    const life: Life = { startedMs: parts.clock.now(), lastByteMs: null };
+    const ending: Ending = yield* readConnection(task, life);
+    if (position.lastNumber > firstAfter || livedMs(life) > parts.maxBackoffMs) failures = 0;
+    if (life.lastByteMs !== null) silences = 0;
     switch (ending.kind) {
       case 'terminal':
         return 'ended';
@@ -104,7 +106,7 @@ async function* followStream(task: Followed): AsyncGenerator<TaskEvent, 'ended' 
         break;
       case 'silent':
         await requireRepeatable(task, new TimeoutError(parts.inactivityMs));
-        if (silences === 2) return 'unreadable';
+        if (++silences === 2) return 'unreadable';
         break;
       case 'broken':
         failures++;
@@ -116,13 +118,26 @@ async function* followStream(task: Followed): AsyncGenerator<TaskEvent, 'ended' 
   return 'ended';
 }
 
+/** Of one connection. */
+interface Life {
+  readonly startedMs: number;
+  /** Null: not one came. */
+  lastByteMs: number | null;
+}
+
+function livedMs({ startedMs, lastByteMs }: Life): number {
+  return (lastByteMs ?? startedMs) - startedMs;
+}
+
 /** What one connection brings. */
-async function* readConnection(task: Followed): AsyncGenerator<TaskEvent, Ending> {
+async function* readConnection(task: Followed, life: Life): AsyncGenerator<TaskEvent, Ending> {
   const { parts, position } = task;
   const connection = new AbortController();
   const signal = AbortSignal.any([task.signal, connection.signal]);
   const limits = { clock: parts.clock, ms: parts.inactivityMs, signal };
-  let heard = false;
+  const onBytes = () => {
+    life.lastByteMs = parts.clock.now();
+  };
   const attached = position.responseId !== null;
   try {
     const answer = await settleWithin(parts.transport.send({ ...requestOf(task), signal }), limits);
@@ -131,7 +146,7 @@ async function* readConnection(task: Followed): AsyncGenerator<TaskEvent, Ending
       position.responseId ??= (await settleWithin(readJson<UhpResponse>(answer), limits)).id;
       return { kind: 'unreadable' };
     }
-    for await (const data of readMessages(answer.body, { ...limits, onBytes: () => (heard = true) })) {
+    for await (const data of readMessages(answer.body, { ...limits, onBytes })) {
       const step = take(task, parseEvent(data));
       if (step === 'gap') return { kind: 'gap' };
       if (step !== null) yield step;
@@ -139,7 +154,7 @@ async function* readConnection(task: Followed): AsyncGenerator<TaskEvent, Ending
     }
     return { kind: 'broken', cause: new ConnectionError('The stream ended before its task.', idDetail(position)) };
   } catch (error) {
-    if (error instanceof TimeoutError && !heard) return { kind: 'silent' };
+    if (error instanceof TimeoutError && life.lastByteMs === null) return { kind: 'silent' };
     if (isTransient(error)) return { kind: 'broken', cause: error };
     if (attached && isRefusal(error)) return { kind: 'unreadable' };
     throw error;

@@ -1,11 +1,14 @@
 import { NotCompletedError } from './errors.ts';
 import { outputOf, type Assembly } from './assemble-output.ts';
+import { textOf } from './loose.ts';
 import type { Annotation, OutputItem, UhpResponse, UhpUsage } from '../protocol/uhp/response.ts';
 import type { ErrorBody } from '../protocol/uhp/error.ts';
 
 /** How a task ended. A failed one is a result as well. */
 export interface Result {
   readonly response: UhpResponse;
+  /** The conversation that it belongs to; `previous_response_id` goes on with it. */
+  readonly sessionId: string;
   readonly status: Exclude<UhpResponse['status'], 'in_progress'>;
   /** All that the agent said, joined; also what a task that did not complete had said by then. */
   readonly text: string;
@@ -36,6 +39,7 @@ export function toResult(response: UhpResponse): Result {
   const text = textOfOutput(response.output);
   return {
     response,
+    sessionId: textOf(response.metadata, 'session_id') ?? '',
     status,
     text,
     files: filesOf(response.output),

@@ -1,7 +1,7 @@
 import { extname, join } from 'node:path';
 import { findProgram } from '../process/find-program.ts';
 import { mkdtemp, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
-import { ReinsError } from '../core/errors.ts';
+import { ConfigurationError, ReinsError } from '../core/errors.ts';
 import { runProcess } from '../process/run-process.ts';
 import { tmpdir } from 'node:os';
 import type { Clock } from '../core/clock.ts';
@@ -25,13 +25,27 @@ export interface PdfPreviewOptions {
 
 const convertWithinMs = 60_000;
 
-/** Previews by an installed LibreOffice (U-407); null where there is none. */
+/** Previews by an installed LibreOffice (U-407); null where there is none. @throws ConfigurationError  It is named, and not there. */
 export function openPdfPreview({ clock, random, environment, converter }: PdfPreviewOptions): PdfPreview | null {
   const names = converter === undefined ? ['soffice', 'libreoffice'] : [converter];
   const program = names.map((name) => findProgram(name, environment['PATH'])).find((path) => path !== null);
-  if (program === undefined || program === null) return null;
+  if (program === undefined || program === null) {
+    if (converter === undefined) return null;
+    throw new ConfigurationError(`The converter '${converter}' of 'files.converter' is no program of this machine.`);
+  }
+  const found: string = program;
+  // One at a time: a converter takes as much of the machine as it gets.
+  let last: Promise<unknown> = Promise.resolve();
   return {
-    async convert(document, filename, signal) {
+    convert(document, filename, signal) {
+      const next = last.then(() => convertNow(document, filename, signal));
+      last = next.catch(() => {});
+      return next;
+    },
+  };
+
+  async function convertNow(document: FileHandle, filename: string, signal: AbortSignal): Promise<FileHandle> {
+      signal.throwIfAborted();
       const folder = await mkdtemp(join(tmpdir(), 'reins-preview-'));
       try {
         // The name is ours: that of a hostile file is no argument of a program.
@@ -50,7 +64,7 @@ export function openPdfPreview({ clock, random, environment, converter }: PdfPre
           input,
         ];
         await runProcess({
-          program,
+          program: found,
           args,
           cwd: folder,
           env: { PATH: environment['PATH'], HOME: folder, LANG: 'C.UTF-8' },
@@ -66,8 +80,7 @@ export function openPdfPreview({ clock, random, environment, converter }: PdfPre
         // An open file stays readable when its folder is gone.
         await rm(folder, { recursive: true, force: true });
       }
-    },
-  };
+  }
 }
 
 async function openPdf(path: string): Promise<FileHandle> {

@@ -26,20 +26,21 @@ interface Part {
 export async function sendFile({ request, reply }: OpenCall, file: SentFile): Promise<unknown> {
   const { handle, filename, bytes, sha256 } = file;
   const etag = `"${sha256}"`;
-  reply.headers({
-    ...hostileContent(filename),
-    'Content-Type': mime.contentType(filename.slice(filename.lastIndexOf('/') + 1)) || 'application/octet-stream',
-    'Cache-Control': 'private, no-cache',
-    'Accept-Ranges': 'bytes',
-    ETag: etag,
-  });
   try {
-    if (names(oneHeader(request.headers['if-none-match']), etag)) {
+    const part = partOf(oneHeader(request.headers['range']), { bytes, isSame: isSameVersion(request.headers, etag) });
+    const isKnown = names(oneHeader(request.headers['if-none-match']), etag);
+    if (part === 'unsatisfiable' && !isKnown) throw unsatisfiable(bytes);
+    reply.headers({
+      ...hostileContent(filename),
+      'Content-Type': mime.contentType(filename.slice(filename.lastIndexOf('/') + 1)) || 'application/octet-stream',
+      'Cache-Control': 'private, no-cache',
+      'Accept-Ranges': 'bytes',
+      ETag: etag,
+    });
+    if (isKnown || part === 'unsatisfiable') {
       await handle.close();
       return await reply.code(304).send();
     }
-    const part = partOf(oneHeader(request.headers['range']), { bytes, isSame: isSameVersion(request.headers, etag) });
-    if (part === 'unsatisfiable') throw unsatisfiable(bytes);
     const { start, end } = part ?? { start: 0, end: bytes - 1 };
     if (part !== null) reply.code(206).header('Content-Range', `bytes ${start}-${end}/${bytes}`);
     reply.header('Content-Length', String(end - start + 1));

@@ -15,7 +15,7 @@ import { takeSlot } from './take-slot.ts';
 import { NotFoundError, RateLimitedError, RequestError, SessionBusyError, TaskEndedError } from '../core/errors.ts';
 import { runConfigOf } from './run-config.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
-import type { Admission, AdmitResult, IdempotencyClaim } from '../stores/store.ts';
+import type { Admission, AdmitResult, IdempotencyClaim, RunRecord } from '../stores/store.ts';
 import type { ParentRun, RunPermissions, UserMessage } from '../core/run-event.ts';
 import type { RunSlot } from './run-slots.ts';
 import type { Services } from './services.ts';
@@ -85,7 +85,7 @@ async function admit(services: Services, request: TaskRequest, place: TaskPlace)
   const owner = { principal: request.principal, runId, sessionId: session?.sessionId ?? sessionId };
   let isAdmitted = false;
   try {
-    if (fork !== null && (await services.files?.restore(fork, owner.sessionId)) !== true) throw forkUnavailable();
+    if (fork !== null) await restoreFiles(services, fork, owner.sessionId);
     const taken = await takeInFiles(services, owner, request.body.messages);
     using held = new DisposableStack();
     const isOwn = request.child === undefined;
@@ -102,6 +102,16 @@ async function admit(services: Services, request: TaskRequest, place: TaskPlace)
   } finally {
     if (!isAdmitted && session === null && request.ids === undefined) await services.workspaces.remove(owner.sessionId);
   }
+}
+
+/** As they were then, or not at all: what goes while it is copied is gone (UD-28). */
+async function restoreFiles({ files }: Services, fork: RunRecord, to: SessionId): Promise<void> {
+  try {
+    if ((await files?.restore(fork, to)) === true) return;
+  } catch (cause) {
+    if ((await files?.has(fork)) === true) throw cause;
+  }
+  throw forkUnavailable();
 }
 
 async function findRepeated(services: Services, { principal, idempotency }: TaskRequest): Promise<Accepted | null> {
@@ -189,6 +199,8 @@ async function forkOf(
   if (fork === null) return {};
   const { runId, sessionId, turn } = fork;
   const history = await readHistory(services, { sessionId, turn: turn + 1 });
+  // What is removed meanwhile may have been read in part.
+  if ((await services.store.run(runId))?.deleted !== false) throw new NotFoundError('response', 'previous_response_id');
   const contents = JSON.stringify(history).match(/sha256:[0-9a-f]{64}/g) ?? [];
   return { fork: { from: runId, history, contents: [...new Set(contents)] } };
 }

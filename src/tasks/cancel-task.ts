@@ -3,6 +3,7 @@
 
 import { findRun, findSession } from './find-in-scope.ts';
 import { responseOf, type ResponseBody } from './read-response.ts';
+import { sessionOf } from './read-sessions.ts';
 import { sleep } from '../core/clock.ts';
 import { takeOver } from './recover-runs.ts';
 import type { RunId } from '../core/ids.ts';
@@ -19,7 +20,7 @@ export async function cancelTask(services: Services, principal: string, response
   return responseOf(services, after ?? run);
 }
 
-/** Stops whatever runs in a session; nothing running is a success. `status` is that of the newest task (UD-50). */
+/** Stops whatever runs in a session; nothing running is a success. `status` is that of the session then (UD-50). */
 export async function cancelSession(
   services: Services,
   principal: string,
@@ -27,11 +28,8 @@ export async function cancelSession(
 ): Promise<{ readonly id: string; readonly status: string }> {
   const session = await findSession(services, principal, sessionId);
   if (session.runningRunId !== null) await stopRun(services, session.runningRunId);
-  const newest = (await services.store.runIdsOfSession(session.sessionId)).at(-1);
-  const run = newest === undefined ? null : await services.store.run(newest.runId);
-  const response = run === null ? null : await responseOf(services, run);
-  const status = response?.status;
-  return { id: session.sessionId, status: typeof status === 'string' ? status : 'in_progress' };
+  const { id, status } = await sessionOf(services, await findSession(services, principal, sessionId));
+  return { id, status };
 }
 
 /** Asks a run to stop and waits for it, but not for long. One that has ended is left as it is. */

@@ -3,7 +3,6 @@
 
 import { fileIds } from '../core/ids.ts';
 import type { EventDraft } from '../core/run-event.ts';
-import type { FileChange } from '../files/keep-changes.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
 

@@ -1,3 +1,4 @@
+import { removeFiles } from './delete-session.ts';
 import type { Services } from './services.ts';
 
 const deliveriesForMs = 30 * 86_400_000;
@@ -8,10 +9,8 @@ const auditForSeconds = 365 * 86_400;
  * ended long ago are removed, what they were folded into stays (UD-62). Never touches a running task (UD-14). A signal stops it
  * between two short pieces of work.
  */
-export async function expireTasks(
-  { store, clock, settings, logger, uploads }: Services,
-  signal?: AbortSignal,
-): Promise<void> {
+export async function expireTasks(services: Services, signal?: AbortSignal): Promise<void> {
+  const { store, clock, settings, logger, uploads } = services;
   const nowMs = clock.now();
   const { sessionRetentionSeconds, streamRetentionSeconds } = settings;
   const pruned = await store.prune({
@@ -22,6 +21,7 @@ export async function expireTasks(
     sessionRetentionSeconds === null
       ? []
       : await store.expireSessions({ updatedBeforeMs: nowMs - sessionRetentionSeconds * 1000, nowMs });
+  for (const sessionId of expired) await removeFiles(services, sessionId);
   for (const { fileId } of await store.expireUploads(nowMs - settings.uploadRetentionSeconds * 1_000))
     await uploads?.remove(fileId);
   await store.pruneDeliveries(nowMs - deliveriesForMs);

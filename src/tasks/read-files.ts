@@ -15,6 +15,27 @@ export async function listFiles(
   return services.store.filesOfSession(session.sessionId);
 }
 
+export interface SessionArchive {
+  readonly files: readonly (FileRecord & { open(): Promise<FileHandle | null> })[];
+  /** Paths of what is no artifact though the agent made it, and of artifacts whose bytes are gone. */
+  readonly left: readonly string[];
+}
+
+/** All that a session's tasks made (U-408). @throws NotFoundError */
+export async function listArchive(services: Services, principal: string, name: string): Promise<SessionArchive> {
+  const { sessionId } = await findLiveSession(services, principal, name);
+  const files: SessionArchive['files'][number][] = [];
+  const gone: string[] = [];
+  for (const record of await services.store.filesOfSession(sessionId)) {
+    const open = () => openListed(services, record);
+    const handle = await open();
+    await handle?.close();
+    if (handle === null) gone.push(record.filename);
+    else files.push({ ...record, open });
+  }
+  return { files, left: [...gone, ...((await services.files?.left(sessionId)) ?? [])] };
+}
+
 export interface OpenedFile {
   readonly record: FileRecord;
   /** To be closed by whoever reads it. */
@@ -39,7 +60,7 @@ export async function openFile(
   return { record, handle };
 }
 
-/** The bytes of a file that a list named; null: they are gone. */
-export async function openListed({ files }: Services, { sessionId, sha256 }: FileRecord): Promise<FileHandle | null> {
+/** Null: the bytes are gone. */
+async function openListed({ files }: Services, { sessionId, sha256 }: FileRecord): Promise<FileHandle | null> {
   return sessionId === null || files === null ? null : files.open(sessionId, sha256);
 }
