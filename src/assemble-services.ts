@@ -74,5 +74,7 @@ export function startUpkeep(services: Services, firstScan?: Promise<void>): Repe
       onFailure: sweepFailed,
     }),
   ];
-  return { stop: async () => void (await Promise.all([scanned, swept, firstSweep, ...rounds.map((each) => each.stop())])) };
+  return {
+    stop: async () => void (await Promise.all([scanned, swept, firstSweep, ...rounds.map((each) => each.stop())])),
+  };
 }

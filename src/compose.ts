@@ -21,7 +21,7 @@ import { resolve } from 'node:path';
 import { openCatalogue } from './open-catalogue.ts';
 import { openShell } from './open-shell.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
-import { openPdfPreview } from './files/pdf-preview.ts';
+import { openPdfPreview, type PdfPreview } from './files/pdf-preview.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { packageVersion } from './version.ts';
 import { createObservers } from './runtimes/observers.ts';
@@ -169,6 +169,12 @@ function openHarnessTools(
 ): HarnessTools & AsyncDisposable {
   const { network } = agent.shell;
   return createHarnessTools({ ...parts, dataDir: server.dataDir, shell: tools.shell, network, skills: agent.skills });
+}
+
+function previewOf({ files }: Config, clock: Clock): PdfPreview | null {
+  const { converter } = files;
+  const parts = { clock, random: systemRandom, environment: hostEnvironment() };
+  return openPdfPreview(converter === null ? parts : { ...parts, converter });
 }
 
 function loggerOf(config: Config): Logger {

@@ -42,6 +42,11 @@ agent: It asks you to keep the notice.
 answer: It asks you to keep the notice.
 `,
   'server-in-process': /"3"/,
+  'client-resume': `seen so far: "1\\n2\\n3\\n"
+then: "4\\n"
+then: "5"
+completed: "1\\n2\\n3\\n4\\n5"
+`,
   'durable-resume': `awaiting-input: write_file
 allowed, in another process: write_file({"path":"note.txt","content":"kept"})
 [run-started]

@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { createServer } from 'node:http';
+import { DatabaseSync } from 'node:sqlite';
 import { existsSync } from 'node:fs';
 import { findProgram } from '../src/process/find-program.ts';
 import { join } from 'node:path';
@@ -56,7 +57,7 @@ function answerTo(message: { method: string; params?: { arguments?: { text?: str
     const inputSchema = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
     return { tools: [{ name, description: 'Echoes backwards.', inputSchema }] };
   }
-  const text = `UHP-FIXTURE:${[...(message.params?.arguments?.text ?? '')].toReversed().join('')}`;
+  const text = `UHP-FIXTURE:${(message.params?.arguments?.text ?? '').split('').toReversed().join('')}`;
   return { content: [{ type: 'text', text }] };
 }
 
@@ -108,7 +109,23 @@ test('UD-37, U-113: the token of a server reaches that server, and nothing else'
   expect(JSON.stringify(responses.map((each) => each.body))).not.toContain(secret);
   const env = await run(server, harness, 'Run this shell command and reply with its output only, nothing else: env');
   expect(env.text).not.toContain(secret);
+  expect(tablesWith(server, secret)).toEqual(['harnesses']);
 });
+
+/** Where in the store a text is found. */
+function tablesWith({ dataDir }: RunningServer, text: string): readonly unknown[] {
+  using database = new DatabaseSync(join(dataDir, 'reins.db'), { readOnly: true });
+  const names = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`).all();
+  const holds = (value: unknown) => (value instanceof Uint8Array ? Buffer.from(value) : String(value)).includes(text);
+  return names
+    .map(({ name }) => name)
+    .filter((name) =>
+      database
+        .prepare(`SELECT * FROM "${String(name)}"`)
+        .all()
+        .some((row) => Object.values(row).some(holds)),
+    );
+}
 
 test('UT-26: a disabled server is never contacted; one that cannot be reached fails no task and is named', async () => {
   const [server, mcp] = [await open(), await mcpServer()];
@@ -146,6 +163,17 @@ test('UP-38: a tool goes by the name of its server, so that two servers of one t
   const { text } = await run(server, harness, 'Call the tool two_uhp_echo with {"text": "abc"}');
   expect(text).toContain('UHP-FIXTURE:cba');
   expect(a.seen.some(({ method }) => method === 'tools/call')).toBe(false);
+});
+
+test('UP-38: where the server has one of that name as well, that of the harness is meant', async () => {
+  const [ofServer, own] = [await mcpServer(), await mcpServer()];
+  const server = await open({ agent: { mcp: [{ name: 'fixture', transport: 'http', url: ofServer.url }] } });
+  const harness = await harnessWith(server, { mcp_servers: [{ name: 'fixture', url: own.url }] });
+  const { text, body } = await run(server, harness, call('abc'));
+  expect(body['status']).toBe('completed');
+  expect(text).toContain('UHP-FIXTURE:cba');
+  const calls = [ofServer, own].map(({ seen }) => seen.filter(({ method }) => method === 'tools/call').length);
+  expect(calls).toEqual([0, 1]);
 });
 
 test('U-123, UP-37: skills of a harness and of its plugins are read by the agent, other files of theirs, too', async () => {

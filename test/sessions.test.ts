@@ -1,4 +1,5 @@
-// Sessions over real HTTP (U-075 to U-086, U-350 to U-385, UD-28, UD-31, UD-50, UD-51).
+// Sessions over real HTTP: lists, turns, cancel, deletion (U-075 to U-086, U-350 to U-370, UD-50, UD-51). Forks, shares and expiry
+// have files of their own.
 
 import { afterEach, expect, test } from 'vitest';
 import { existsSync } from 'node:fs';
@@ -25,16 +26,6 @@ async function run(server: RunningServer, input: string, more: Record<string, un
   return { status, body, id: String(body['id']), session };
 }
 
-async function fileTexts(server: RunningServer, session: string): Promise<Record<string, string>> {
-  const { body } = await server.call('GET', `/v1/sessions/${session}/files`);
-  const files = body['files'] as { id: string; container_id: string; filename: string }[];
-  const texts = files.map(async ({ id, container_id: container, filename }) => {
-    const { body: content } = await server.call('GET', `/v1/containers/${container}/files/${id}/content`);
-    return [filename, content['text']] as const;
-  });
-  return Object.fromEntries(await Promise.all(texts)) as Record<string, string>;
-}
-
 test('U-354, U-356: a session tells its status, and its turns what was asked, answered, called and made', async () => {
   const server = await open();
   const first = await run(server, create('a.txt', 'hello'));
@@ -54,7 +45,7 @@ test('U-354, U-356: a session tells its status, and its turns what was asked, an
     { id: first.id, status: 'completed', user: create('a.txt', 'hello'), files: [{ filename: 'a.txt', bytes: 5 }] },
     { user: ok, assistant: 'ok', tools: [], files: [] },
   ]);
-  expect((turns[0]?.['tools'] as unknown[]).length).toBeGreaterThan(0);
+  expect(turns[0]?.['tools']).not.toEqual([]);
 });
 
 test('UT-32: walking the pages while sessions change neither loops nor repeats, and a full last page has no next', async () => {
@@ -131,92 +122,31 @@ test('UT-31: a session that is deleted while it runs is stopped first, then noth
   expect((await server.call('GET', '/v1/sessions')).body['sessions']).toEqual([]);
 });
 
-test('R-01 to R-08: a share is read without a key, shows no more than it says, and dies with its revocation', async () => {
-  const server = await open();
-  const { session } = await run(server, create('a.txt', 'hello'));
-  const made = (await server.call('POST', `/v1/sessions/${session}/share`)).body;
-  expect((await server.call('POST', `/v1/sessions/${session}/share`)).body).toEqual(made);
-  expect((await server.call('GET', `/v1/sessions/${session}/share`)).body).toEqual(made);
-  const url = new URL(String(made['url']), server.url);
-  const view = await (await fetch(url)).json();
-  expect(view).toMatchObject({
-    object: 'session.shared',
-    turns: [{ user: create('a.txt', 'hello'), files: [{ filename: 'a.txt' }] }],
-  });
-  const page = await fetch(url, { headers: { Accept: 'text/html' } });
-  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
-  expect(page.headers.get('x-frame-options')).toBe('DENY');
-  expect(await page.text()).not.toContain('<script');
-  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) expect((await fetch(url, { method })).status).toBe(405);
-  for (const below of ['/cancel', '/responses', '/files'])
-    expect((await fetch(`${url.href}${below}`, { method: 'POST' })).status).toBe(404);
-  expect((await server.call('GET', '/v1/harnesses', undefined, String(made['id']))).status).toBe(401);
-  expect((await server.call('DELETE', `/v1/sessions/${session}/share`)).body).toMatchObject({ enabled: false });
-  expect((await fetch(url)).status).toBe(404);
-  expect((await server.call('GET', `/v1/sessions/${session}/share`)).status).toBe(404);
-  const again = (await server.call('POST', `/v1/sessions/${session}/share`)).body;
-  expect(again['url']).not.toBe(made['url']);
-  await server.call('POST', `/v1/sessions/${session}/share`, { enabled: false });
-  expect((await fetch(new URL(String(again['url']), server.url))).status).toBe(404);
-});
-
-test('a share escapes what a session says', async () => {
-  const server = await open();
-  const { session } = await run(server, '<script>alert(1)</script> & "quotes"');
-  const made = (await server.call('POST', `/v1/sessions/${session}/share`)).body;
-  const page = await fetch(new URL(String(made['url']), server.url), { headers: { Accept: 'text/html' } });
-  const html = await page.text();
-  expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;quotes&quot;');
-  expect(html).not.toContain('<script>');
-});
-
-test('UT-04: an earlier response is continued by a fork alone: a new session with files and words as they were then', async () => {
-  const server = await open();
-  const first = await run(server, create('a.txt', 'one'));
-  const second = await run(server, create('a.txt', 'two'), { previous_response_id: first.id });
-  const refused = await run(server, ok, { previous_response_id: first.id });
-  expect(refused.body).toMatchObject({ error: { code: 'reins_not_session_tip', detail: { tip: second.id } } });
-  const fork = await run(server, create('b.txt', 'fork'), {
-    previous_response_id: first.id,
-    metadata: { reins_fork: true },
-  });
-  expect(fork.body).toMatchObject({
-    status: 'completed',
-    previous_response_id: first.id,
-    metadata: { reins_fork: true, reins_forked_from: first.id },
-  });
-  expect(fork.session).not.toBe(first.session);
-  expect((await server.call('GET', `/v1/sessions/${fork.session}`)).body).toMatchObject({
-    reins_forked_from: first.id,
-  });
-  // What was inherited is no artifact of the fork.
-  expect(await fileTexts(server, fork.session)).toEqual({ 'b.txt': 'fork' });
-  const shown = await run(server, 'Run this shell command and reply with its output only, nothing else: cat a.txt', {
-    previous_response_id: fork.id,
-  });
-  expect(JSON.stringify(shown.body['output'])).toContain('one');
-  const turns = (await server.call('GET', `/v1/sessions/${fork.session}/turns`)).body['turns'];
-  expect(turns).toHaveLength(2);
-  expect(await fileTexts(server, first.session)).toEqual({ 'a.txt': 'two' });
-});
-
-test('UD-28: a fork stands by itself when what it was taken from is deleted, and can be forked again', async () => {
-  const server = await open();
-  const first = await run(server, create('a.txt', 'one'));
-  const fork = await run(server, ok, { previous_response_id: first.id, metadata: { reins_fork: 'true' } });
-  await server.call('DELETE', `/v1/sessions/${first.session}`);
-  const again = await run(server, ok, { previous_response_id: fork.id, metadata: { reins_fork: true } });
-  expect(again.body).toMatchObject({ status: 'completed', metadata: { reins_forked_from: fork.id } });
-  expect(await run(server, ok, { previous_response_id: first.id, metadata: { reins_fork: true } })).toMatchObject({
-    status: 404,
-  });
-});
-
-test('UD-28: a fork of a running response is refused, as is one whose files are kept no more', async () => {
+test('U-360, U-361, UD-50: cancelling a session stops what runs in it; with nothing running it changes nothing', async () => {
   const server = await open({ demo: { speed: 'human' } });
   const long = await run(server, 'Count slowly from 1 to 200, one number per line.', { background: true });
-  const fork = { previous_response_id: long.id, metadata: { reins_fork: true } };
-  expect((await run(server, ok, fork)).body).toMatchObject({ error: { code: 'session_busy' } });
-  await server.call('POST', `/v1/responses/${long.id}/cancel`);
-  expect((await run(server, ok, fork)).body).toMatchObject({ status: 'completed' });
+  const cancel = () => server.call('POST', `/v1/sessions/${long.session}/cancel`);
+  await server.until(async () => (await cancel()).body['status'] === 'cancelled');
+  expect(await cancel()).toMatchObject({ status: 200, body: { id: long.session, status: 'cancelled' } });
+  expect((await server.call('GET', `/v1/sessions/${long.session}`)).body).toMatchObject({ status: 'cancelled' });
+  const next = await run(server, ok, { previous_response_id: long.id });
+  expect(next.body).toMatchObject({ status: 'completed' });
+  // The session is at the response before one that was deleted.
+  await server.call('DELETE', `/v1/responses/${next.id}`);
+  expect((await cancel()).body).toEqual({ id: long.session, status: 'cancelled' });
+  expect((await server.call('POST', '/v1/sessions/hsess_nosuch/cancel')).body).toMatchObject({
+    error: { code: 'session_not_found' },
+  });
+});
+
+test('B125: a session that a caller names in the metadata is neither joined nor made', async () => {
+  const server = await open();
+  const first = await run(server, ok);
+  for (const session_id of [first.session, 'hsess_mine', '../../x']) {
+    const other = await run(server, ok, { metadata: { session_id } });
+    expect(other.session).toMatch(/^hsess_?\w{16,}$/);
+    expect(other.session).not.toBe(session_id);
+    expect(other.body['metadata']).toMatchObject({ ignored_fields: ['metadata.session_id'] });
+  }
+  expect((await server.call('GET', `/v1/sessions/${first.session}/turns`)).body['turns']).toHaveLength(1);
 });

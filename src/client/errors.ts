@@ -125,13 +125,12 @@ export class ServerError extends UhpError {
 /** The server could not be reached, or the connection broke too often. A task that was started goes on. */
 export class ConnectionError extends UhpError {
   static override readonly kind: string = 'ConnectionError';
-  constructor(cause: unknown, detail?: JsonObject) {
+  constructor(cause: unknown) {
     super({
       type: 'connection_error',
       code: 'connection_failed',
       message: 'The server could not be reached, or the connection broke.',
       cause,
-      ...(detail === undefined ? {} : { detail }),
     });
   }
 }

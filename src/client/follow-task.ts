@@ -152,7 +152,7 @@ async function* readConnection(task: Followed, life: Life): AsyncGenerator<TaskE
       if (step !== null) yield step;
       if (position.final !== null) return { kind: 'terminal' };
     }
-    return { kind: 'broken', cause: new ConnectionError('The stream ended before its task.', idDetail(position)) };
+    return { kind: 'broken', cause: new ConnectionError('The stream ended before its task.') };
   } catch (error) {
     if (error instanceof TimeoutError && life.lastByteMs === null) return { kind: 'silent' };
     if (isTransient(error)) return { kind: 'broken', cause: error };
@@ -241,8 +241,4 @@ function isStream(answer: Response): answer is Response & { readonly body: Reada
 /** The server has the task, but not its events in this form. */
 function isRefusal(error: unknown): boolean {
   return error instanceof InvalidRequestError || error instanceof NotFoundError || error instanceof ConflictError;
-}
-
-function idDetail({ responseId }: Position): JsonObject {
-  return { response_id: responseId };
 }

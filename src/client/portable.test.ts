@@ -30,3 +30,24 @@ test('it names nothing that only Node has, or that Node 20 and Safari lack', () 
 test('streams are read by readers: Safari cannot iterate over them', () => {
   expect(files.filter((file) => /for await \([^)]*\.body\)/.test(withoutComments(file)))).toEqual([]);
 });
+
+test('reins/client exports these names and no others', async () => {
+  expect(Object.keys(await import('./index.ts')).toSorted()).toEqual([
+    'AuthenticationError',
+    'ConflictError',
+    'ConnectionError',
+    'IdempotencyMismatchError',
+    'InvalidRequestError',
+    'NotCompletedError',
+    'NotFoundError',
+    'PermissionError',
+    'ProtocolError',
+    'QuotaError',
+    'RateLimitError',
+    'ServerError',
+    'SessionBusyError',
+    'TimeoutError',
+    'UhpError',
+    'connect',
+  ]);
+});

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { eachOf } from './each-of.ts';
 import { mayBeArtifact, readEntry, type FileEntry, type WorkspaceState } from './workspace-state.ts';
 import type { HeldEntry, HeldFile, HeldState } from './held-state.ts';
 
@@ -13,7 +14,7 @@ export interface Comparison {
   /** That of now; what is kept is noted in it. */
   readonly state: Map<string, HeldEntry>;
   /** Null: there is no room, or it has changed. */
-  keep(path: string, entry: FileEntry): Promise<HeldFile | null>;
+  readonly keep: (path: string, entry: FileEntry) => Promise<HeldFile | null>;
 }
 
 /** What is new in a working directory since a run began, its bytes kept; and what has gone. */
@@ -63,13 +64,4 @@ function isNew(entry: HeldEntry | FileEntry, old: HeldEntry | undefined): boolea
 function isBelow(path: string, folders: ReadonlySet<string>): boolean {
   for (let each = path; each !== '.'; each = dirname(each)) if (folders.has(each)) return true;
   return folders.has('.');
-}
-
-/** Some at a time: what each waits for most is the disk. */
-export async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  const worker = async () => {
-    for (let next = rest.next(); next.done !== true; next = rest.next()) await work(next.value);
-  };
-  await Promise.all(Array.from({ length: 8 }, worker));
 }

@@ -45,41 +45,41 @@ export function openPdfPreview({ clock, random, environment, converter }: PdfPre
   };
 
   async function convertNow(document: FileHandle, filename: string, signal: AbortSignal): Promise<FileHandle> {
-      signal.throwIfAborted();
-      const folder = await mkdtemp(join(tmpdir(), 'reins-preview-'));
-      try {
-        // The name is ours: that of a hostile file is no argument of a program.
-        const input = join(folder, `document${/^\.[a-z0-9]{1,8}$/i.exec(extname(filename))?.[0] ?? ''}`);
-        await writeFile(input, document.createReadStream({ start: 0, autoClose: false }));
-        // A profile of its own: two conversions at once, and what a document does to one, stay apart.
-        const profile = `-env:UserInstallation=file://${folder}/profile`;
-        const args = [
-          profile,
-          '--headless',
-          '--norestore',
-          '--convert-to',
-          'pdf',
-          '--outdir',
-          join(folder, 'out'),
-          input,
-        ];
-        await runProcess({
-          program: found,
-          args,
-          cwd: folder,
-          env: { PATH: environment['PATH'], HOME: folder, LANG: 'C.UTF-8' },
-          marker: `reins-preview-${random.token()}`,
-          clock,
-          signal,
-          timeoutMs: convertWithinMs,
-          graceMs: 500,
-          onOutput: () => {},
-        });
-        return await openPdf(join(folder, 'out', 'document.pdf'));
-      } finally {
-        // An open file stays readable when its folder is gone.
-        await rm(folder, { recursive: true, force: true });
-      }
+    signal.throwIfAborted();
+    const folder = await mkdtemp(join(tmpdir(), 'reins-preview-'));
+    try {
+      // The name is ours: that of a hostile file is no argument of a program.
+      const input = join(folder, `document${/^\.[a-z0-9]{1,8}$/i.exec(extname(filename))?.[0] ?? ''}`);
+      await writeFile(input, document.createReadStream({ start: 0, autoClose: false }));
+      // A profile of its own: two conversions at once, and what a document does to one, stay apart.
+      const profile = `-env:UserInstallation=file://${folder}/profile`;
+      const args = [
+        profile,
+        '--headless',
+        '--norestore',
+        '--convert-to',
+        'pdf',
+        '--outdir',
+        join(folder, 'out'),
+        input,
+      ];
+      await runProcess({
+        program: found,
+        args,
+        cwd: folder,
+        env: { PATH: environment['PATH'], HOME: folder, LANG: 'C.UTF-8' },
+        marker: `reins-preview-${random.token()}`,
+        clock,
+        signal,
+        timeoutMs: convertWithinMs,
+        graceMs: 500,
+        onOutput: () => {},
+      });
+      return await openPdf(join(folder, 'out', 'document.pdf'));
+    } finally {
+      // An open file stays readable when its folder is gone.
+      await rm(folder, { recursive: true, force: true });
+    }
   }
 }
 

@@ -10,21 +10,17 @@
 //     a whole state would be over them, none is kept.
 
 import { constants } from 'node:fs';
-import { appendFile, mkdir, open, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, open, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { eachOf, keepChanges, type FileChange } from './keep-changes.ts';
+import { createHeldStates, sizesOf, type RunPlace } from './held-states.ts';
+import { keepChanges, type FileChange } from './keep-changes.ts';
 import { fillFrom, hashIn, readHeld, readLines, writeHeld } from './held-state.ts';
 import { keepFile } from './keep-file.ts';
 import { mayBeArtifact, readEntry, readState, type FileEntry, type WorkspaceState } from './workspace-state.ts';
 import type { FileHandle } from 'node:fs/promises';
-import { sessionIds, type RunId, type SessionId } from '../core/ids.ts';
+import { sessionIds, type SessionId } from '../core/ids.ts';
 import type { HeldEntry, HeldState } from './held-state.ts';
 import type { Workspaces } from './workspaces.ts';
-
-export interface RunPlace {
-  readonly sessionId: SessionId;
-  readonly runId: RunId;
-}
 
 export interface RunChanges {
   readonly changes: readonly FileChange[];
@@ -62,12 +58,12 @@ export interface SessionFilesOptions {
   readonly maxHeldBytes?: number;
 }
 
-const statesHeld = 20;
 const mostNamed = 1_000;
 
 export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
-  const { dataDir, workspaces, maxHeldBytes = 256 * 1024 * 1024 } = options;
+  const { dataDir, workspaces } = options;
   const at = (sessionId: SessionId, ...rest: string[]) => join(dataDir, 'files', sessionId, ...rest);
+  const states = createHeldStates(at, options);
 
   async function ready(sessionId: SessionId): Promise<string> {
     for (const name of ['kept', 'held', 'begun', 'states'])
@@ -82,24 +78,12 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
     return new Map([...begun, ...(await readLines(at(sessionId, 'begun', `${runId}.given`)))]);
   }
 
-  async function newestState(sessionId: SessionId): Promise<HeldState> {
-    const [last] = await statesOf(sessionId);
-    return (last === undefined ? null : await readHeld(at(sessionId, 'states', last))) ?? new Map();
-  }
-
-  /** Files of states, the newest first. */
-  async function statesOf(sessionId: SessionId): Promise<readonly string[]> {
-    const names = (await readdir(at(sessionId, 'states'))).filter((name) => name.endsWith('.json'));
-    const timed = names.map(async (name) => ({ name, at: (await stat(at(sessionId, 'states', name))).mtimeMs }));
-    return (await Promise.all(timed)).toSorted((a, b) => b.at - a.at).map(({ name }) => name);
-  }
-
   async function finish(place: RunPlace): Promise<RunChanges> {
     const { sessionId } = place;
     const root = await ready(sessionId);
     const now = await readState(root);
     const begun = await begunOf(place);
-    const state = heldFrom(now, [await newestState(sessionId), begun ?? new Map()]);
+    const state = heldFrom(now, [await states.newest(sessionId), begun ?? new Map()]);
     const room = await roomOf(at(sessionId, 'kept'), options);
     const keep = async (path: string, entry: FileEntry) => {
       if (!room.take(entry.bytes)) return null;
@@ -109,7 +93,7 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
     const { changes, missed } =
       begun === null ? { changes: [], missed: [] } : await keepChanges({ root, now, begun, state, keep });
     const left = await noteLeft(sessionId, { now, changes, missed: [...now.skipped.filter(mayBeArtifact), ...missed] });
-    await hold(place, { root, now, state });
+    await states.hold(place, { root, now, state });
     return { changes, left };
   }
 
@@ -137,51 +121,6 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
     return text.endsWith(']') ? (JSON.parse(text) as readonly string[]) : [];
   }
 
-  /** Keeps the whole state for forks, where it is not too much, and lets the oldest go (F4). */
-  async function hold(
-    { sessionId, runId }: RunPlace,
-    {
-      root,
-      now,
-      state,
-    }: { readonly root: string; readonly now: WorkspaceState; readonly state: Map<string, HeldEntry> },
-  ): Promise<void> {
-    const files = [...state].flatMap(([path, entry]) => (entry.kind === 'file' ? [[path, entry] as const] : []));
-    const bytes = files.reduce((sum, [, entry]) => sum + entry.bytes, 0);
-    if (now.extent !== 'whole' || bytes > maxHeldBytes) return;
-    let isWhole = true;
-    const unheld = files.filter(([, { sha256 }]) => sha256 === null);
-    await eachOf(unheld, async ([path, entry]) => {
-      const sha256 = await keepFile(join(root, path), entry, at(sessionId, 'held'));
-      // Somebody still writes to it: no state is better than another one.
-      if (sha256 === null) isWhole = false;
-      else state.set(path, { ...entry, sha256 });
-    });
-    if (!isWhole) return;
-    await writeHeld(at(sessionId, 'states', `${runId}.json`), state);
-    await dropOld(sessionId);
-  }
-
-  /** Beyond the newest, or what all of them may take, states go, and with them what they alone have named. */
-  async function dropOld(sessionId: SessionId): Promise<void> {
-    const states = await statesOf(sessionId);
-    const sizes = await sizesOf(at(sessionId, 'held'));
-    const held = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-    if (states.length <= statesHeld && held <= 2 * maxHeldBytes) return;
-    const named = new Set<string>();
-    let bytes = 0;
-    for (const [index, name] of states.entries()) {
-      const entries = [...((await readHeld(at(sessionId, 'states', name)))?.values() ?? [])];
-      const hashes = entries.flatMap((entry) => (entry.kind === 'file' && entry.sha256 !== null ? [entry.sha256] : []));
-      const added = new Set(hashes.filter((hash) => !named.has(hash)));
-      bytes += [...added].reduce((sum, hash) => sum + (sizes.get(hash) ?? 0), 0);
-      const stays = index === 0 || (index < statesHeld && bytes <= 2 * maxHeldBytes);
-      if (stays) for (const hash of added) named.add(hash);
-      else await rm(at(sessionId, 'states', name), { force: true });
-    }
-    for (const name of sizes.keys()) if (!named.has(name)) await rm(at(sessionId, 'held', name), { force: true });
-  }
-
   return {
     async begin({ sessionId, runId }) {
       const root = await ready(sessionId);
@@ -193,7 +132,7 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
       // Of what was not looked at nobody can tell later whether it is new.
       if (now.extent === 'part') return;
       await mkdir(at(sessionId, 'begun'), { mode: 0o700 });
-      await writeHeld(path, heldFrom(now, [await newestState(sessionId)]));
+      await writeHeld(path, heldFrom(now, [await states.newest(sessionId)]));
     },
     async given({ sessionId, runId }, path) {
       const entry = await readEntry(join(await ready(sessionId), path));
@@ -204,11 +143,12 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
     },
     finish,
     left: leftOf,
-    has: async ({ sessionId, runId }) => (await readHeld(at(sessionId, 'states', `${runId}.json`))) !== null,
-    async restore({ sessionId, runId }, to) {
-      const state = await readHeld(at(sessionId, 'states', `${runId}.json`));
+    has: async (place) => (await states.read(place)) !== null,
+    async restore(from, to) {
+      const state = await states.read(from);
       if (state === null) return false;
-      await workspaces.fill(to, (root) => fillFrom(root, state, [at(sessionId, 'kept'), at(sessionId, 'held')]));
+      const folders = [at(from.sessionId, 'kept'), at(from.sessionId, 'held')];
+      await workspaces.fill(to, (root) => fillFrom(root, state, folders));
       return true;
     },
     open: (sessionId, sha256) =>
@@ -235,11 +175,6 @@ function heldFrom({ entries }: WorkspaceState, known: readonly HeldState[]): Map
       entry.kind === 'file' ? { ...entry, sha256: hashOf(path, entry.stamp) } : entry,
     ]),
   );
-}
-
-async function sizesOf(folder: string): Promise<ReadonlyMap<string, number>> {
-  const sizes = (await readdir(folder)).map(async (name) => [name, (await stat(join(folder, name))).size] as const);
-  return new Map(await Promise.all(sizes));
 }
 
 /** What a session may still keep. */

@@ -31,7 +31,7 @@ export async function readUpload<T>(
   const parser = openParser(headers);
   const receiving: { readonly stream: Readable; readonly done: Promise<Received<T>> }[] = [];
   let purpose = 'user_data';
-  let fault: Error | null = null;
+  const failed: { fault: Error | null } = { fault: null };
   const refused = Promise.withResolvers<void>();
   parser.on('field', (name, value) => {
     if (name === 'purpose' && value !== '') purpose = value;
@@ -40,7 +40,7 @@ export async function readUpload<T>(
     // Unheard, the end of a broken form would end the process.
     stream.on('error', () => {});
     if (receiving.length > 0) {
-      fault ??= new InvalidInputError('A form may hold one file only.', 'file');
+      failed.fault ??= new InvalidInputError('A form may hold one file only.', 'file');
       return void stream.resume();
     }
     // The parser's streams cannot be destroyed in mid-form: whoever leaves leaves the rest to be thrown away.
@@ -50,7 +50,7 @@ export async function readUpload<T>(
     done.catch((cause: unknown) => {
       // A file that ends with its form is the form's fault.
       if (stream.errored !== null) return;
-      fault ??= cause instanceof Error ? cause : new Error('The file could not be saved.', { cause });
+      failed.fault ??= cause instanceof Error ? cause : new Error('The file could not be saved.', { cause });
       stream.resume();
       refused.resolve();
     });
@@ -60,6 +60,7 @@ export async function readUpload<T>(
     (cause: unknown) => ({ cause }),
   );
   const [received] = receiving;
+  const { fault } = failed;
   if (fault !== null) {
     // What the client still sends is read, so that it comes to read the answer.
     body.unpipe(parser);

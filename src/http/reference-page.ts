@@ -33,16 +33,21 @@ function section(method: string, path: string, operation: JsonObject): string {
   const { summary = '', parameters = [], requestBody, responses = {}, security } = operation;
   const names = (Array.isArray(parameters) ? parameters : []).map((each) => {
     const { name = '', in: where = '' } = objectOf(each);
-    return `<li><code>${escapeHtml(String(name))}</code> (${escapeHtml(String(where))})</li>`;
+    return `<li><code>${escaped(name)}</code> (${escaped(where)})</li>`;
   });
   const { default: refusal, ...answers } = objectOf(responses);
-  return `<details><summary><b>${escapeHtml(method.toUpperCase())}</b> <code>${escapeHtml(path)}</code> ${escapeHtml(String(summary))}${
+  return `<details><summary><b>${escapeHtml(method.toUpperCase())}</b> <code>${escapeHtml(path)}</code> ${escaped(summary)}${
     security === undefined ? '' : ' <i>open</i>'
   }</summary>
 <ul>${names.join('')}</ul>
 ${requestBody === undefined ? '' : `<h4>Body</h4>${json(requestBody)}`}
 <h4>Answer</h4>${json(answers)}
-<p>${escapeHtml(String(objectOf(refusal)['description'] ?? ''))}</p></details>`;
+<p>${escaped(objectOf(refusal)['description'])}</p></details>`;
+}
+
+/** Of what is no text, nothing. */
+function escaped(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? escapeHtml(value) : '';
 }
 
 /** References lead to the object. */

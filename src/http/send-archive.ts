@@ -14,7 +14,7 @@ export interface ArchivedFile {
   readonly bytes: number;
   readonly createdAtMs: number;
   /** Null: its bytes are gone. */
-  open(): Promise<FileHandle | null>;
+  readonly open: () => Promise<FileHandle | null>;
 }
 
 export interface Archive {

@@ -16,7 +16,7 @@ export async function listFiles(
 }
 
 export interface SessionArchive {
-  readonly files: readonly (FileRecord & { open(): Promise<FileHandle | null> })[];
+  readonly files: readonly (FileRecord & { readonly open: () => Promise<FileHandle | null> })[];
   /** Paths of what is no artifact though the agent made it, and of artifacts whose bytes are gone. */
   readonly left: readonly string[];
 }

@@ -1,6 +1,7 @@
 // One server, and two principals who each have one of everything. What one may learn by naming what is the other's is for the
 // test to find out.
 
+import { allScopes } from '../../src/auth/keys.ts';
 import { connectTo, type Uhp } from './uhp.ts';
 import { createGate, call, hold, reply, say, startModel, text, type Gate } from './model.ts';
 import { DatabaseSync } from 'node:sqlite';
@@ -41,13 +42,14 @@ export interface Ids {
 
 export interface Principal {
   readonly name: string;
-  /** With every scope but `admin`, and with all. */
-  readonly plain: Uhp;
-  readonly admin: Uhp;
+  /** Keys: with every scope but `admin`, and with all. */
+  readonly plain: string;
+  readonly admin: string;
   readonly ids: Ids;
 }
 
 export interface TwoPrincipals extends AsyncDisposable {
+  readonly url: string;
   readonly data: string;
   readonly gate: Gate;
   readonly a: Principal;
@@ -81,6 +83,7 @@ export async function startTwoPrincipals(): Promise<TwoPrincipals> {
       .map(give);
   };
   return {
+    url: server.url,
     data,
     gate,
     a: await furnish(server.uhp, 'alice'),
@@ -111,9 +114,9 @@ export async function startTwoPrincipals(): Promise<TwoPrincipals> {
 async function furnish(owner: Uhp, name: string): Promise<Principal> {
   const keyOf = async (scopes: readonly string[]) =>
     (await owner.send('POST', '/v1/reins/keys', { body: { principal: name, scopes } })).body;
-  const usual = await keyOf(['read', 'tasks', 'manage']);
+  const [usual, whole] = [await keyOf(['read', 'tasks', 'manage']), await keyOf(allScopes)];
   const plain = connectTo(owner.url, String(usual['key']));
-  const admin = connectTo(owner.url, String((await keyOf(['read', 'tasks', 'manage', 'admin']))['key']));
+  const admin = connectTo(owner.url, String(whole['key']));
   const post = async <T = Body>(path: string, body: object, by = plain): Promise<T> => {
     const answer = await by.send('POST', path, { body });
     if (answer.status !== 200) throw new Error(`POST ${path}: ${JSON.stringify(answer.body)}`);
@@ -137,8 +140,8 @@ async function furnish(owner: Uhp, name: string): Promise<Principal> {
   const [server, [skill], [plugin]] = [harness.mcpServers[0], harness.skills, harness.plugins];
   return {
     name,
-    plain,
-    admin,
+    plain: String(usual['key']),
+    admin: String(whole['key']),
     ids: {
       harness: harness.id,
       skill: skill?.name ?? '',

@@ -8,7 +8,7 @@ import {
   testWebhook,
   type Webhooks,
 } from '../../webhooks/manage-webhooks.ts';
-import { idOf, type Route } from '../route.ts';
+import { idOf, type Call, type Route } from '../route.ts';
 import { pageOf } from '../request-fields.ts';
 import { parseNewWebhook, parseWebhook, toUhpDelivery, toUhpWebhook } from '../../protocol/uhp/webhook.ts';
 
@@ -83,17 +83,19 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
       verbs: {
         GET: {
           scope: 'admin',
-          async handle(call) {
-            const { limit, cursor } = pageOf(call);
-            const { webhookId } = await findWebhook(webhooks, call.caller.principal, idOf(call));
-            const after = cursor === null ? {} : { after: cursor };
-            const found = await webhooks.store.deliveries(webhookId, { ...after, limit: limit + 1 });
-            const page = found.slice(0, limit);
-            const next = found.length > limit ? (page.at(-1)?.deliveryId ?? null) : null;
-            return { deliveries: page.map(toUhpDelivery), next_cursor: next };
-          },
+          handle: (call) => listDeliveries(webhooks, call),
         },
       },
     },
   ];
+}
+
+async function listDeliveries(webhooks: Webhooks, call: Call): Promise<unknown> {
+  const { limit, cursor } = pageOf(call);
+  const { webhookId } = await findWebhook(webhooks, call.caller.principal, idOf(call));
+  const after = cursor === null ? {} : { after: cursor };
+  const found = await webhooks.store.deliveries(webhookId, { ...after, limit: limit + 1 });
+  const page = found.slice(0, limit);
+  const next = found.length > limit ? (page.at(-1)?.deliveryId ?? null) : null;
+  return { deliveries: page.map(toUhpDelivery), next_cursor: next };
 }

@@ -100,7 +100,7 @@ test('UD-42: system and developer items add to the instructions; assistant items
   });
   expect(parsed.instructions).toBe('first\n\nsecond\n\nthird');
   expect(
-    parsed.messages.map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : part.type)).join()),
+    parsed.messages.map(({ content }) => content.map((each) => (each.type === 'text' ? each.text : each.type)).join()),
   ).toEqual(['one', 'Your earlier answer in this conversation:\ntwo', 'three']);
   expect(parsed.inputItems).toHaveLength(5);
 });

@@ -62,9 +62,11 @@ function deliveries(
   { after, limit }: { readonly after?: string; readonly limit: number },
 ): readonly DeliveryRecord[] {
   const behind =
-    after === undefined ? '' : 'AND delivery_no < (SELECT delivery_no FROM deliveries WHERE delivery_id = ?)';
+    after === undefined
+      ? ''
+      : 'AND delivery_no < (SELECT delivery_no FROM deliveries WHERE delivery_id = ? AND webhook_id = ?)';
   const sql = `SELECT * FROM deliveries WHERE webhook_id = ? ${behind} ORDER BY delivery_no DESC LIMIT ?`;
-  return readable(db.all(sql, key, ...(after === undefined ? [] : [after]), limit), deliveryRecord);
+  return readable(db.all(sql, key, ...(after === undefined ? [] : [after, key]), limit), deliveryRecord);
 }
 
 const selectDue = `
