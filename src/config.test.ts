@@ -159,3 +159,14 @@ test('what was loaded never changes', () => {
   expect(Object.isFrozen(config.models.catalogue[0]?.providers)).toBe(true);
   expect(Object.isFrozen(config.server)).toBe(true);
 });
+
+test('UR-53: a limit of one principal is checked like one of all, and named', () => {
+  const principals = { ada: { runningTasks: 3, tokensPerDay: null } };
+  expect(load({ file: { limits: { principals } } }).limits).toMatchObject({ runningTasks: null, principals });
+  expect(refusal({ file: { limits: { principals: { ada: { runningTasks: -1 } } } } })).toContain(
+    "'limits.principals.ada.runningTasks'",
+  );
+  expect(refusal({ file: { limits: { principals: { ada: { tasks: 1 } } } } })).toContain(
+    "'limits.principals.ada.tasks' in /data/config.json is no setting: known ones here are tasksPerMinute",
+  );
+});

@@ -6,7 +6,7 @@ import { operations } from '../src/protocol/openapi/operations.ts';
 
 /** How the sources write a code: as a field, as the first word of a helper, or among those of missing objects. */
 const written =
-  /(?:\bcode: |\b(?:failed|unauthorized)\(|previewError\(\d+, |^ {2}\w+: (?='\w+_not_found'))'([a-z]+(?:_[a-z]+)+)'/gm;
+  /(?:\bcode: |\b(?:failed|unauthorized)\(|previewError\(\d+, |\breturn (?='reins_)|^ {2}\w+: (?='\w+_not_found'))'([a-z]+(?:_[a-z]+)+)'/gm;
 const sources = globSync('src/**/*.ts', { exclude: ['**/*.test.ts', 'src/client/**', 'src/testing/**'] });
 const sent = new Set(
   sources.flatMap((path) => [...readFileSync(path, 'utf8').matchAll(written)].map(([, code]) => code)),

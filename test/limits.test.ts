@@ -27,10 +27,10 @@ async function open(limits: object, settings: object = {}): Promise<Place> {
   const long = [reply(call('w', 'write_file', { path: 'a.txt', content: 'x' })), say('Done.')];
   const held = [reply(text('first '), hold, text('second'))];
   const model = await startModel((said) => (said.startsWith('held') ? held : said === 'long' ? long : undefined), gate);
-  cleanups.push(() => model[Symbol.asyncDispose]());
+  cleanups.push(async () => model[Symbol.asyncDispose]());
   const start = () => startServer({ data, env: model.env, settings: { ...model.settings, ...settings, limits } });
   const server = await start();
-  cleanups.push(() => place.server[Symbol.asyncDispose]());
+  cleanups.push(async () => place.server[Symbol.asyncDispose]());
   const place: Place = {
     data,
     gate,

@@ -28,7 +28,17 @@ beforeAll(async () => {
   server = await startServer();
   try {
     await run('python3', ['-m', 'venv', folder]);
-    const quick = ['--retries', '1', '--timeout', '15', '--no-cache-dir', '--disable-pip-version-check', '--quiet'];
+    const quick = [
+      '--retries',
+      '1',
+      '--timeout',
+      '15',
+      '--no-cache-dir',
+      '--no-compile',
+      '--only-binary=:all:',
+      '--disable-pip-version-check',
+      '--quiet',
+    ];
     await run(join(folder, 'bin', 'python'), ['-m', 'pip', 'install', ...quick, ...packages]);
   } catch (cause) {
     missing = `python3 with venv, or the package index, is missing here: ${String(cause).slice(0, 300)}`;

@@ -61,6 +61,7 @@ function asksOf(i: Ids, own: Ids): Readonly<Record<string, readonly Ask[]>> {
     { path: `${approval}/${verb}`, body: verdicts[verb] },
   ];
   const at = (...paths: readonly string[]): readonly Ask[] => paths.map((path) => ({ path }));
+  const freely = (...paths: readonly string[]): readonly Ask[] => paths.map((path) => ({ path, free: true }));
   const byAdmin = (path: string, body?: object): Ask => ({
     path,
     as: 'admin',
@@ -139,11 +140,10 @@ function asksOf(i: Ids, own: Ids): Readonly<Record<string, readonly Ask[]>> {
       { path: `/v1/reins/responses/${own.running}/steer`, body: task('x', { message_id: i.message }), free: true },
     ],
 
-    'GET /v1/sessions': at(
-      '/v1/sessions',
-      `/v1/sessions?harness=${i.harness}`,
-      `/v1/sessions?cursor=${i.sessionCursor}`,
-    ).map((ask) => ({ ...ask, ...(ask.path.includes('harness') ? {} : { free: true as const }) })),
+    'GET /v1/sessions': [
+      ...at(`/v1/sessions?harness=${i.harness}`),
+      ...freely('/v1/sessions', `/v1/sessions?cursor=${i.sessionCursor}`),
+    ],
     'GET /v1/sessions/:id': at(`/v1/sessions/${i.session}`),
     'DELETE /v1/sessions/:id': at(`/v1/sessions/${i.session}`),
     'DELETE /v1/traces/:id': at(`/v1/traces/${i.busySession}`),
@@ -166,28 +166,29 @@ function asksOf(i: Ids, own: Ids): Readonly<Record<string, readonly Ask[]>> {
       ...tasksNaming(i).map((body) => ({ path: `/v1/reins/sessions/${own.busySession}/queue`, body })),
       { path: `/v1/reins/sessions/${own.busySession}/queue`, body: task('x', { message_id: i.message }), free: true },
     ],
-    'DELETE /v1/reins/sessions/:id/queue/:message': at(
-      `/v1/reins/sessions/${i.busySession}/queue/${i.message}`,
-      `/v1/reins/sessions/${own.session}/queue/${i.message}`,
-    ),
+    'DELETE /v1/reins/sessions/:id/queue/:message': [
+      ...at(`/v1/reins/sessions/${i.busySession}/queue/${i.message}`),
+      ...freely(`/v1/reins/sessions/${own.session}/queue/${i.message}`),
+    ],
     'POST /v1/reins/sessions/:id/queue/resume': at(`/v1/reins/sessions/${i.busySession}/queue/resume`),
     'DELETE /v1/reins/sessions/:id/queue/resume': at(`/v1/reins/sessions/${i.busySession}/queue/resume`),
 
-    'GET /v1/reins/approvals': at(
-      '/v1/reins/approvals',
-      `/v1/reins/approvals?status=all&session=${i.session}`,
-      `/v1/reins/approvals?status=all&response=${i.response}`,
-      `/v1/reins/approvals?status=all&cursor=${i.approval}`,
-    ).map((ask) => ({ ...ask, ...(ask.path.includes('cursor') ? {} : { free: true as const }) })),
+    'GET /v1/reins/approvals': [
+      ...at(`/v1/reins/approvals?status=all&cursor=${i.approval}`),
+      ...freely(
+        '/v1/reins/approvals',
+        `/v1/reins/approvals?status=all&session=${i.session}`,
+        `/v1/reins/approvals?status=all&response=${i.response}`,
+      ),
+    ],
     'GET /v1/reins/approvals/:id': at(approval),
     'POST /v1/reins/approvals/:id/decide': verdict('decide'),
     'POST /v1/reins/approvals/:id/answer': verdict('answer'),
     'POST /v1/reins/approvals/:id/resolve': verdict('resolve'),
-    'GET /v1/reins/rules': at(
-      '/v1/reins/rules',
-      `/v1/reins/rules?session=${i.session}`,
-      `/v1/reins/rules?cursor=${i.rule}`,
-    ).map((ask) => ({ ...ask, ...(ask.path.includes('cursor') ? {} : { free: true as const }) })),
+    'GET /v1/reins/rules': [
+      ...at(`/v1/reins/rules?cursor=${i.rule}`),
+      ...freely('/v1/reins/rules', `/v1/reins/rules?session=${i.session}`),
+    ],
     'DELETE /v1/reins/rules/:id': at(`/v1/reins/rules/${i.rule}`),
 
     'GET /v1/reins/webhooks': [byAdmin('/v1/reins/webhooks')],

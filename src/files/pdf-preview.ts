@@ -1,4 +1,4 @@
-import { extname, join } from 'node:path';
+import { basename, dirname, extname, isAbsolute, join } from 'node:path';
 import { findProgram } from '../process/find-program.ts';
 import { mkdtemp, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { ConfigurationError, ReinsError } from '../core/errors.ts';
@@ -28,12 +28,13 @@ const convertWithinMs = 60_000;
 /** Previews by an installed LibreOffice (U-407); null where there is none. @throws ConfigurationError  It is named, and not there. */
 export function openPdfPreview({ clock, random, environment, converter }: PdfPreviewOptions): PdfPreview | null {
   const names = converter === undefined ? ['soffice', 'libreoffice'] : [converter];
-  const program = names.map((name) => findProgram(name, environment['PATH'])).find((path) => path !== null);
-  if (program === undefined || program === null) {
+  const found = names.map((name) => findConverter(name, environment['PATH'])).find((path) => path !== null);
+  const program = found ?? null;
+  if (program === null) {
     if (converter === undefined) return null;
     throw new ConfigurationError(`The converter '${converter}' of 'files.converter' is no program of this machine.`);
   }
-  const found: string = program;
+  const path: string = program;
   // One at a time: a converter takes as much of the machine as it gets.
   let last: Promise<unknown> = Promise.resolve();
   return {
@@ -64,7 +65,7 @@ export function openPdfPreview({ clock, random, environment, converter }: PdfPre
         input,
       ];
       await runProcess({
-        program: found,
+        program: path,
         args,
         cwd: folder,
         env: { PATH: environment['PATH'], HOME: folder, LANG: 'C.UTF-8' },
@@ -81,6 +82,10 @@ export function openPdfPreview({ clock, random, environment, converter }: PdfPre
       await rm(folder, { recursive: true, force: true });
     }
   }
+}
+
+function findConverter(name: string, path: string | undefined): string | null {
+  return isAbsolute(name) ? findProgram(basename(name), dirname(name)) : findProgram(name, path);
 }
 
 async function openPdf(path: string): Promise<FileHandle> {

@@ -224,12 +224,9 @@ async function upload({ url }: Uhp, token: string): Promise<string> {
 /** The same names, of things that never were. */
 export function unknownOf(ids: Ids): Ids {
   const turned = (id: string) =>
-    id.replace(/.{4}$/, (end) => [...end].map((char) => (char === '0' ? '1' : '0')).join(''));
-  const entries = Object.entries(ids).map(([name, id]) => [
-    name,
-    name === 'sessionCursor' ? turnedCursor(id, turned) : turned(id),
-  ]);
-  return Object.fromEntries(entries) as unknown as Ids;
+    id.replace(/.{4}$/, (end) => end.replaceAll(/./g, (char) => (char === '0' ? '1' : '0')));
+  const others = Object.entries(ids).map(([name, id]: [string, string]) => [name, turned(id)]);
+  return { ...ids, ...Object.fromEntries(others), sessionCursor: turnedCursor(ids.sessionCursor, turned) };
 }
 
 function turnedCursor(cursor: string, turned: (id: string) => string): string {
