@@ -33,27 +33,6 @@ test('the root entry exports these names and no others', async () => {
   ]);
 });
 
-test('reins/client exports these names and no others', async () => {
-  expect(Object.keys(await import('./client/index.ts')).toSorted()).toEqual([
-    'AuthenticationError',
-    'ConflictError',
-    'ConnectionError',
-    'IdempotencyMismatchError',
-    'InvalidRequestError',
-    'NotCompletedError',
-    'NotFoundError',
-    'PermissionError',
-    'ProtocolError',
-    'QuotaError',
-    'RateLimitError',
-    'ServerError',
-    'SessionBusyError',
-    'TimeoutError',
-    'UhpError',
-    'connect',
-  ]);
-});
-
 test('reins/testing exports these names and no others', async () => {
   expect(Object.keys(await import('./testing/index.ts')).toSorted()).toEqual([
     'checkLog',
