@@ -25,10 +25,15 @@ type Given = Pick<
 export function assembleServices({
   policy = {},
   slots = { concurrent: null, queued: 0 },
+  onCommit,
   ...given
-}: Given & { readonly policy?: Partial<OwnershipPolicy>; readonly slots?: SlotBounds }): Services {
+}: Given & {
+  readonly policy?: Partial<OwnershipPolicy>;
+  readonly slots?: SlotBounds;
+  readonly onCommit?: ((tookMs: number) => void) | undefined;
+}): Services {
   const { store, clock, logger } = given;
-  const log = createRunLog({ store, clock, logger });
+  const log = createRunLog({ store, clock, logger, onCommit });
   const owner = systemRandom.token();
   return {
     ...given,

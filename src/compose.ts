@@ -3,6 +3,7 @@
 import { assembleServices, startUpkeep } from './assemble-services.ts';
 import { createHarnessTools } from './harness-tools.ts';
 import { createHttpServer } from './http/server.ts';
+import { createMetrics } from './http/metrics.ts';
 import { createNativeAdapter } from './harnesses/native/native-adapter.ts';
 import { createOwnerKey } from './auth/keys.ts';
 import { createRegistry, type HarnessRegistry } from './harnesses/registry.ts';
@@ -93,6 +94,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     maxBytes: config.limits.maxArtifactBytes,
     maxFiles: config.limits.maxArtifacts,
   });
+  const metrics = createMetrics();
   const harnessTools = stack.use(openHarnessTools(config, { ...toolParts, store, tools }));
   const services = createServices({
     harnessTools,
@@ -108,7 +110,9 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     adapters,
     ownership,
     linkBase,
+    onCommit: (tookMs) => metrics.committed(tookMs),
   });
+  metrics.watch(services);
   stack.defer(() => services.log.close());
   const tracer = trace.getTracer('reins', packageVersion());
   watchRuns(services.log, ({ data }) =>
@@ -124,9 +128,11 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     operatorKey,
     webhooks,
     preview: previewOf(config, clock),
+    metrics,
     settings: {
       maxBodyBytes: config.limits.maxBodyBytes,
       implementation: { name: 'reins', version: packageVersion() },
+      allowedOrigins: config.server.allowedOrigins,
       ...(publicUrl === null ? {} : { publicUrl }),
     },
   });
@@ -351,6 +357,7 @@ function createServices(o: {
   readonly files?: SessionFiles;
   readonly uploads?: Uploads;
   readonly harnessTools?: HarnessTools;
+  readonly onCommit?: (tookMs: number) => void;
 }): Services {
   const { config, store, workspaces, logger, clock, ownership: policy = {} } = o;
   const { limits, retention, agent } = config;
@@ -364,6 +371,7 @@ function createServices(o: {
     files: o.files ?? null,
     uploads: o.uploads ?? null,
     policy,
+    onCommit: o.onCommit,
     slots: { concurrent: limits.concurrentTasks, queued: limits.queuedTasks },
     harnesses: createHarnesses(config, { ...o, health, content: store }),
     settings: {

@@ -82,6 +82,10 @@ const groups = {
       .nullable()
       .default(null),
     dataDir: text.default('~/.reins'),
+    /** Web pages of these may read answers in a browser. */
+    allowedOrigins: z
+      .array(webAddress.refine((url) => new URL(url).origin === url, 'an origin is as https://app.example'))
+      .default([]),
     /** The least serious log entries that are written, to stderr. */
     logLevel: z.enum(logLevels).default('info'),
   }),

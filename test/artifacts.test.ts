@@ -148,15 +148,18 @@ test('UT-21, E-131: with the terminal event the files are there; the log has the
   const uhp = connectTo(server.url, ownerKey);
   const { frames } = await uhp.stream({ input: create('a.txt', 'one') });
   const types: string[] = [];
-  for await (const { event } of frames) {
-    types.push(event.type);
-    if (!isTerminal(event)) continue;
-    const session = String(event.response?.metadata['session_id']);
+  for await (const frame of frames) {
+    types.push(frame.event.type);
+    if (!isTerminal(frame)) continue;
+    const { response } = frame.event;
+    const session = String(response?.metadata['session_id']);
     expect(await filesOf(server, session)).toMatchObject([{ filename: 'a.txt' }]);
-    const { body } = await server.call('GET', `/v1/responses/${event.response?.id}`);
-    expect(body).toEqual(event.response);
-    const log = await typesOfLog(server, String(event.response?.id));
-    expect(log.slice(-3)).toEqual(['step-finished', 'file-changed', 'run-result']);
+    expect((await server.call('GET', `/v1/responses/${response?.id}`)).body).toEqual(response);
+    expect((await typesOfLog(server, String(response?.id))).slice(-3)).toEqual([
+      'step-finished',
+      'file-changed',
+      'run-result',
+    ]);
   }
   const told = types.map((type) => type.replace('response.', '')).slice(-4);
   expect(told).toEqual(['output_text.annotation.added', 'content_part.done', 'output_item.done', 'completed']);
@@ -263,6 +266,30 @@ async function typesOfLog({ dataDir }: RunningServer, response: string): Promise
   const runId = runIds.parse(response) ?? expect.fail();
   return (await store.readEvents(runId, { after: 0, limit: 1_000 })).map(({ type }) => type);
 }
+
+test('U-407, UD-57: a preview is a PDF or an error, never a broken one; an unknown file is unknown first', async () => {
+  const data = temporaryFolder();
+  const converter = join(data, 'converter');
+  const script =
+    'for in; do :; done; [ "$(cat "$in")" = bad ] && exit 1; d="$(dirname "$in")"; mkdir "$d/out"; printf "%%PDF-1" > "$d/out/document.pdf"';
+  writeFileSync(converter, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const server = await startServer({ files: { converter } });
+  cleanups.push(() => server.close());
+  const good = await say(server, create('a.docx', 'good'));
+  const bad = await say(server, create('a.docx', 'bad'), good);
+  const preview = async ([file]: readonly Listed[]) =>
+    get(server, contentOf(file ?? expect.fail()).replace(/content$/, 'pdf'));
+  const { response, bytes } = await preview(good.files);
+  expect([response.status, response.headers.get('content-type'), bytes.toString()]).toEqual([
+    200,
+    'application/pdf',
+    '%PDF-1',
+  ]);
+  expect(response.headers.get('content-disposition')).toBe('attachment; filename=a.docx.pdf');
+  const failed = await preview(bad.files);
+  expect([failed.response.status, failed.bytes.toString()]).toEqual([502, expect.stringContaining('"preview_failed"')]);
+  expect((await preview(good.files.map((file) => ({ ...file, id: 'file_none' })))).response.status).toBe(404);
+});
 
 const quoted = (name: string) => `'${name.replaceAll("'", `'\\''`)}'`;
 

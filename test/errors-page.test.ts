@@ -9,11 +9,11 @@ const written =
   /(?:\bcode: |\b(?:failed|unauthorized)\(|previewError\(\d+, |\breturn (?='reins_)|^ {2}\w+: (?='\w+_not_found'))'([a-z]+(?:_[a-z]+)+)'/gm;
 const sources = globSync('src/**/*.ts', { exclude: ['**/*.test.ts', 'src/client/**', 'src/testing/**'] });
 const sent = new Set(
-  sources.flatMap((path) => [...readFileSync(path, 'utf8').matchAll(written)].map(([, code]) => code)),
+  sources.flatMap((path) => [...readFileSync(path, 'utf8').matchAll(written)].map(([, code = '']) => code)),
 );
 
 const rows = readFileSync('docs/errors.md', 'utf8').matchAll(/^\| (\d{3}) \| ([^|]+) \|/gm);
-const named = [...rows].flatMap(([, , codes = '']) => [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => code));
+const named = [...rows].flatMap(([, , codes = '']) => [...codes.matchAll(/`(\w+)`/g)].map(([, code = '']) => code));
 
 test('every code that the sources send is in the page, once, and every code of the page is sent', () => {
   expect(named.toSorted()).toEqual([...sent].toSorted());

@@ -14,7 +14,7 @@ const create = (name: string, content: string) => `Create a file named ${name} c
 const shell = (command: string) => `Run this shell command and reply with its output only, nothing else: ${command}`;
 const reins_fork = true;
 
-const sessionOf = ({ body }: Answer) => String(body.metadata['session_id']);
+const sessionOf = ({ body }: Answer) => body.metadata.session_id;
 const next = (uhp: Uhp, input: string, before: Answer) => uhp.create({ input, previous_response_id: before.body.id });
 const forkOf = (uhp: Uhp, input: unknown, from: Answer, headers = {}) =>
   uhp.create({ input, previous_response_id: from.body.id, metadata: { reins_fork } }, headers);

@@ -1,7 +1,7 @@
 // B018, B057: the official `openai` client, pointed at the server, meets nothing that it does not know.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import OpenAI from 'openai';
+import OpenAI, { toFile } from 'openai';
 import { call, reply, say, text, type Replies } from './support/model.ts';
 import { key, until } from './support/uhp.ts';
 import { isDelta } from './support/event-stream.ts';
@@ -98,6 +98,74 @@ describe('creating', () => {
     expect(response).toMatchObject({ status: 'failed', error: { code: 'provider_error' } });
     const events = await Array.fromAsync(await openai.responses.create({ input: 'fails', stream: true }));
     expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed' } });
+  });
+});
+
+describe('files', () => {
+  test('an upload by files.create is read by a task that names its file_id', async () => {
+    const upload = await openai.files.create({
+      file: await toFile(Buffer.from('the word is heron'), 'word.txt'),
+      purpose: 'user_data',
+    });
+    expect(upload).toMatchObject({ object: 'file', filename: 'word.txt', bytes: 17 });
+    const response = await openai.responses.create({
+      input: [
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'read it' },
+            { type: 'input_file', file_id: upload.id },
+          ],
+        },
+      ],
+    });
+    expect(response.status).toBe('completed');
+    expect(JSON.stringify(place.model.asked('read it')[0]?.body['messages'])).toContain('the word is heron');
+    expect((await openai.responses.inputItems.list(response.id)).data).toMatchObject([
+      { content: [{ type: 'input_text' }, { type: 'input_file', file_id: upload.id }] },
+    ]);
+  });
+
+  test('an inline file needs no upload, and an unknown file_id is told as not found', async () => {
+    const file_data = `data:text/plain;base64,${Buffer.from('inline words').toString('base64')}`;
+    const ask = (file: object) =>
+      openai.responses.create({
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: 'look inside' },
+              { type: 'input_file', ...file },
+            ],
+          },
+        ],
+      });
+    expect((await ask({ filename: 'a.txt', file_data })).status).toBe('completed');
+    expect(JSON.stringify(place.model.asked('look inside')[0]?.body['messages'])).toContain('inline words');
+    await expect(ask({ file_id: 'file_nosuch' })).rejects.toMatchObject({ status: 404, code: 'file_not_found' });
+  });
+
+  test('what a task has written is cited with a link, and downloads with the key', async () => {
+    const { output } = await openai.responses.create({ input: 'use tools' });
+    const [cited] = output
+      .flatMap((item) => (item.type === 'message' ? item.content : []))
+      .flatMap((part) => (part.type === 'output_text' ? part.annotations : []));
+    if (cited?.type !== 'container_file_citation') throw new Error('Nothing is cited.');
+    const content = await openai.containers.files.content.retrieve(cited.file_id, {
+      container_id: cited.container_id,
+    });
+    expect(await content.text()).toBe('y');
+  });
+});
+
+describe('in the background', () => {
+  test('a task is started, asked for until it has ended, and continued', async () => {
+    const begun = await openai.responses.create({ input: 'one', background: true });
+    let found = begun;
+    while (found.status === 'in_progress') found = await openai.responses.retrieve(begun.id);
+    expect(found).toMatchObject({ id: begun.id, status: 'completed', output_text: 'You said: one' });
+    const next = await openai.responses.create({ input: 'two more', previous_response_id: begun.id, stream: true });
+    expect(collect(await Array.fromAsync(next)).text).toBe('You said: two more');
   });
 });
 

@@ -13,7 +13,7 @@ import { whole, type Answer } from './support/uhp.ts';
 
 const ok = 'Reply with exactly: ok';
 const create = 'Create a file named a.txt containing exactly: hello';
-const sessionOf = ({ body }: Answer) => String(body.metadata['session_id']);
+const sessionOf = ({ body }: Answer) => body.metadata.session_id;
 const foldersOf = (data: string, session: string) =>
   ['workspaces', 'files'].map((folder) => existsSync(join(data, folder, session)));
 

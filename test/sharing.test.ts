@@ -9,7 +9,7 @@ type Share = { readonly id: string; readonly url: string; readonly enabled: bool
 
 async function shared(uhp: Uhp, input: string) {
   const { body: task } = await uhp.create({ input, metadata: { token: 'of-the-caller' } });
-  const session = `/v1/sessions/${String(task.metadata['session_id'])}`;
+  const session = `/v1/sessions/${task.metadata.session_id}`;
   const { body } = await uhp.send('POST', `${session}/share`);
   const made = body as unknown as Share;
   return { task, session, made, url: new URL(made.url, uhp.url) };

@@ -71,6 +71,7 @@ function asksOf(i: Ids, own: Ids): Readonly<Record<string, readonly Ask[]>> {
     // Nothing is named, or nobody's.
     'GET /healthz': [],
     'GET /readyz': [],
+    'GET /metrics': [],
     'GET /v1/uhp': [],
     'GET /v1/models': [],
     'GET /docs': [],

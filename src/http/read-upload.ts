@@ -60,14 +60,15 @@ export async function readUpload<T>(
     (cause: unknown) => ({ cause }),
   );
   const [received] = receiving;
-  const { fault } = failed;
-  if (fault !== null) {
+  if (failed.fault !== null) {
     // What the client still sends is read, so that it comes to read the answer.
     body.unpipe(parser);
     body.resume();
   }
   if (form !== null) received?.stream.destroy(new Error('The form was broken off.'));
   const file = await received?.done.catch(() => null);
+  // A small form is whole before its file is refused.
+  const { fault } = failed;
   if (fault === null && form === null && file !== null && file !== undefined)
     return { kept: await file.keep(), purpose };
   await file?.discard();

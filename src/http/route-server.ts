@@ -19,6 +19,7 @@ import { admit, identify, isOpenPath, verbOf } from './door.ts';
 import { answerBadHttp, sendError } from './error-mapping.ts';
 import { addFormBody } from './form-body.ts';
 import { addJsonBody } from './json-body.ts';
+import { createCors } from './cors.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import type { AuditFact } from '../tasks/append-audit.ts';
 import { idOf, type Call, type OpenCall, type Route, type RouteShape } from './route.ts';
@@ -34,6 +35,8 @@ export interface RouteServerOptions {
     readonly maxBodyBytes: number;
     /** Base of links; `https` declares TLS in front of this server (UD-71). */
     readonly publicUrl?: string;
+    /** Origins whose pages may read answers; absent: none. */
+    readonly allowedOrigins?: readonly string[];
     /** How long a client may take to send its headers, and all of its request. Absent: 15 s and 5 min. */
     readonly receiveTimeouts?: { readonly headersMs: number; readonly requestMs: number; readonly checkMs: number };
   };
@@ -50,6 +53,7 @@ export interface HttpServer {
 export function createRouteServer(routes: readonly Route[], options: RouteServerOptions): HttpServer {
   const calls = createOpenCalls();
   const standing = createStandingHeaders(options);
+  const cors = createCors(options.settings.allowedOrigins ?? []);
   const app = createApp(options);
   for (const route of routes) addRoute(app, route, { calls, audit: (fact) => options.audit(fact) });
   const server = createServer(serverSettings(options), (request, response) => {
@@ -59,7 +63,7 @@ export function createRouteServer(routes: readonly Route[], options: RouteServer
     response.setHeaders(new Map(Object.entries(headers)));
     // A client that goes away in mid-answer is no fault; unheard, it would end the process.
     response.on('error', () => {});
-    app.routing(request, response);
+    if (cors(request, response) === 'goes-on') app.routing(request, response);
   });
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
@@ -90,6 +94,11 @@ function createStandingHeaders({ random, settings }: RouteServerOptions) {
   const fixed = {
     'UHP-Version': defaultVersion,
     'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'X-Frame-Options': 'DENY',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    // Streams and files say otherwise.
+    'Cache-Control': 'no-store',
     ...(tls ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}),
   };
   return () => ({ ...fixed, 'X-Request-Id': `req_${random.token()}` });

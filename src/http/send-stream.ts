@@ -2,17 +2,19 @@ import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import { sseHeaders } from '../protocol/sse.ts';
 import type { Call } from './route.ts';
+import type { Metrics } from './metrics.ts';
 import { writeSse, type SseBatch } from './sse-writer.ts';
 
 export interface StreamSettings {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics?: Metrics | null;
 }
 
 export type SendStream = (call: Call, open: (signal: AbortSignal) => AsyncIterable<SseBatch>) => Promise<void>;
 
 /** Turns an answer into an event stream. What can be refused is refused before: here the headers go out (U-304). */
-export function createSendStream({ logger, clock }: StreamSettings): SendStream {
+export function createSendStream({ logger, clock, metrics = null }: StreamSettings): SendStream {
   return async (call, open) => {
     const { request, reply } = call;
     if (request.method === 'HEAD') {
@@ -21,10 +23,33 @@ export function createSendStream({ logger, clock }: StreamSettings): SendStream 
     }
     const signal = call.signal();
     reply.hijack();
+    const seen = metrics?.openStream(request.routeOptions.url ?? '');
+    const batches = open(signal);
+    const measured =
+      seen === undefined ? batches : noteFirst(batches, () => seen.firstEvent(reply.elapsedTime / 1_000));
     try {
-      await writeSse(reply.raw, open(signal), { clock, signal });
+      await writeSse(reply.raw, measured, { clock, signal });
     } catch (cause) {
       logger.error('A stream broke off.', { request_id: request.id }, cause);
+    } finally {
+      seen?.closed();
     }
+  };
+}
+
+/** The same batches from the same iterator: one more generator in between would cost each of them a tick. */
+function noteFirst<T>(batches: AsyncIterable<T>, note: () => void): AsyncIterable<T> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = batches[Symbol.asyncIterator]();
+      const { next } = iterator;
+      iterator.next = async () => {
+        const first = await next.call(iterator);
+        note();
+        iterator.next = next;
+        return first;
+      };
+      return iterator;
+    },
   };
 }

@@ -13,6 +13,7 @@ import { harnessRoutes } from './routes/harnesses.ts';
 import { healthRoutes } from './routes/health.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { openApiRoutes } from './routes/openapi.ts';
+import type { Metrics } from './metrics.ts';
 import { modelRoutes } from './routes/models.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { responseRoutes } from './routes/responses.ts';
@@ -35,6 +36,8 @@ export interface HttpServerOptions {
   readonly webhooks: Webhooks;
   /** Absent: documents are not shown as PDF. */
   readonly preview?: PdfPreview | null;
+  /** Absent: there are no figures. */
+  readonly metrics?: Metrics | null;
   readonly settings: RouteServerOptions['settings'] & {
     readonly implementation: Discovery['implementation'];
   };
@@ -56,11 +59,12 @@ export function routesOf({
   services,
   webhooks,
   preview = null,
+  metrics = null,
   settings,
 }: Omit<HttpServerOptions, 'operatorKey'>): readonly Route[] {
-  const sendStream = createSendStream(services);
+  const sendStream = createSendStream({ clock: services.clock, logger: services.logger, metrics });
   const routes = [
-    ...healthRoutes,
+    ...healthRoutes(services, metrics),
     ...discoveryRoutes(settings.implementation),
     ...harnessRoutes(services),
     ...harnessBundleRoutes(services),

@@ -19,6 +19,8 @@ export interface GroupCommitOptions {
   readonly windowMs: number;
   /** Nothing of the queue waits any more. */
   readonly onIdle: (queue: WriteQueue) => void;
+  /** What each transaction took. */
+  readonly onCommit?: ((tookMs: number) => void) | undefined;
 }
 
 export interface GroupCommit {
@@ -32,7 +34,7 @@ const pageEvents = 512;
 /** Runs in one commit from which on its cost counts (C3). */
 const crowd = 32;
 
-export function createGroupCommit({ store, clock, windowMs, onIdle }: GroupCommitOptions): GroupCommit {
+export function createGroupCommit({ store, clock, windowMs, onIdle, onCommit }: GroupCommitOptions): GroupCommit {
   const waiting = new Set<WriteQueue>();
   let state: 'idle' | 'scheduled' | 'flushing' = 'idle';
   let pauseMs = windowMs;
@@ -68,7 +70,9 @@ export function createGroupCommit({ store, clock, windowMs, onIdle }: GroupCommi
     waiting.clear();
     const startedMs = clock.now();
     const outcomes = await send(store, queues);
-    pauseMs = queues.length < crowd ? windowMs : pauseAfter(clock.now() - startedMs);
+    const tookMs = clock.now() - startedMs;
+    onCommit?.(tookMs);
+    pauseMs = queues.length < crowd ? windowMs : pauseAfter(tookMs);
     const behind: WriteQueue[] = [];
     for (const [index, queue] of queues.entries()) {
       const outcome = outcomes[index];

@@ -60,6 +60,8 @@ export interface RunLogOptions {
   readonly windowMs?: number;
   /** Live events of a run are no longer stored once its writer wrote this much (E-846). */
   readonly maxLogBytes?: number;
+  /** Told what each transaction took; must not throw. */
+  readonly onCommit?: ((tookMs: number) => void) | undefined;
 }
 
 export interface ReadAllOptions {
@@ -69,11 +71,17 @@ export interface ReadAllOptions {
 const maxAhead = 1_024;
 
 export function createRunLog(options: RunLogOptions): RunLog {
-  const { store, clock, logger, windowMs = 5, maxLogBytes = 268_435_456 } = options;
+  const { store, clock, logger, windowMs = 5, maxLogBytes = 268_435_456, onCommit } = options;
   const channels = new Channels();
   const listeners = new Set<PublishListener>();
   let state: 'open' | 'closing' | 'closed' = 'open';
-  const commit = createGroupCommit({ store, clock, windowMs, onIdle: (queue) => channels.release(queue) });
+  const commit = createGroupCommit({
+    store,
+    clock,
+    windowMs,
+    onIdle: (queue) => channels.release(queue),
+    onCommit,
+  });
   const sources = { channels, store, clock, isClosed: () => state === 'closed' };
 
   /** By run, the last event that was published while no writer was here, which may meet it later (G6). Bounded. */

@@ -1,0 +1,78 @@
+// What a fork is made of may go while the fork is made (UD-28).
+
+import { expect, test } from 'vitest';
+import { acceptTask } from './accept-task.ts';
+import { composeLocal } from '../compose.ts';
+import { createSessionFiles } from '../files/session-files.ts';
+import { createWorkspaces } from '../files/workspaces.ts';
+import { loadConfig } from '../config.ts';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { plainTask, type TaskBody } from './task-body.ts';
+import { tmpdir } from 'node:os';
+import type { Services } from './services.ts';
+
+const bodyOf = (text: string): TaskBody => ({ ...plainTask, messages: [{ content: [{ type: 'text', text }] }] });
+const [principal, idempotency] = ['owner', null];
+
+/** A session with one file that is not kept as an artifact, and what forks it. */
+async function openRace() {
+  const dataDir = mkdtempSync(join(tmpdir(), 'reins-fork-'));
+  const local = composeLocal(loadConfig({ env: {}, readFile: () => '{}' }), { cwd: tmpdir() });
+  await local.harness();
+  const workspaces = createWorkspaces({ dataDir, now: Date.now });
+  const files = createSessionFiles({ dataDir, workspaces, maxBytes: 0, maxFiles: 0 });
+  const services: Services = { ...local.services, workspaces, files };
+  const body = bodyOf('Create a file named a.txt containing exactly: hello');
+  const first = await acceptTask(services, { principal, idempotency, body });
+  await services.runs.ended(first.runId);
+  const fork = { ...bodyOf('Reply with exactly: ok'), previousResponseId: first.runId, fork: true };
+  return {
+    services,
+    files,
+    first,
+    dataDir,
+    fork: (raced: Partial<Services>) => acceptTask({ ...services, ...raced }, { principal, idempotency, body: fork }),
+    /** Sessions on the disk and in the list, without the first one. */
+    async others() {
+      const listed = await services.store.sessions({ principal, limit: 9 });
+      const names = [...readdirSync(join(dataDir, 'workspaces')), ...listed.map(({ sessionId }) => sessionId)];
+      return names.filter((name) => name !== first.sessionId);
+    },
+    async [Symbol.asyncDispose]() {
+      await local[Symbol.asyncDispose]();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+test('UD-28: where files go while they are copied the fork is refused, and no half of it stays', async () => {
+  await using race = await openRace();
+  const { files, first, dataDir } = race;
+  const folder = join(dataDir, 'files', first.sessionId);
+  const going: Services['files'] = {
+    ...files,
+    async restore(from, to) {
+      rmSync(join(folder, 'held'), { recursive: true });
+      // As the oldest states go: their names last.
+      return files.restore(from, to).finally(() => rmSync(join(folder, 'states'), { recursive: true }));
+    },
+  };
+  await expect(race.fork({ files: going })).rejects.toMatchObject({ status: 409, code: 'reins_fork_unavailable' });
+  expect(await race.others()).toEqual([]);
+});
+
+test('UD-28: where the session is deleted while its words are read the fork is refused, and knows no part of them', async () => {
+  await using race = await openRace();
+  const { store } = race.services;
+  const going: Services['store'] = {
+    ...store,
+    async runIdsOfSession(sessionId) {
+      const runs = await store.runIdsOfSession(sessionId);
+      await store.deleteSession(sessionId);
+      return runs;
+    },
+  };
+  await expect(race.fork({ store: going })).rejects.toMatchObject({ status: 404, code: 'response_not_found' });
+  expect(await race.others()).toEqual([]);
+});
