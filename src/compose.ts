@@ -83,7 +83,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const catalogue = stack.use(openCatalogue(config, clock));
   warnOfDefaultModel(config, catalogue, logger);
   const { template } = config.agent;
-  const workspaces = createWorkspaces({ dataDir, now: () => clock.now(), ...(template === null ? {} : { template }) });
+  const workspaces = createWorkspaces({ dataDir, ...(template === null ? {} : { template }) });
   const toolParts = partsOfTools({ clock, logger, cwd: dataDir });
   const tools = stack.use(nativeTools(config, toolParts));
   let address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -12,7 +12,7 @@ import { isTerminal } from './support/event-stream.ts';
 import { connectTo } from './support/uhp.ts';
 import { startProcess } from './support/server.ts';
 import { temporaryFolder } from './reins-process.ts';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -250,7 +250,7 @@ test('F3: what a task made before the server was killed is an artifact of it, wh
   const first = await startProcess(data, { REINS_DEMO_SPEED: 'full' });
   const input = shell('echo early > early.txt; sleep 20');
   const { body } = await first.uhp.create({ input, background: true });
-  const session = String(body.metadata['session_id']);
+  const session = body.metadata['session_id'];
   await expect.poll(() => existsSync(join(data, 'workspaces', session, 'early.txt')), { timeout: 5_000 }).toBe(true);
   await first.kill();
   const second = await startProcess(data, { REINS_DEMO_SPEED: 'full' });
@@ -337,7 +337,7 @@ function entriesOf(zip: Buffer): Promise<ReadonlyMap<string, string>> {
       file.on('entry', (entry: Entry) =>
         file.openReadStream(entry, (cause, stream) => {
           if (cause !== null || stream === undefined) return reject(cause);
-          text(stream).then((content) => {
+          textOf(stream).then((content) => {
             entries.set(entry.fileName, content);
             file.readEntry();
           }, reject);

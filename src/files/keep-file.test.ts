@@ -52,12 +52,12 @@ test('a file that grows faster than it is copied is given up, not followed', asy
   const { root, kept } = await open();
   await writeFile(join(root, 'log'), Buffer.alloc(4 * 1024 * 1024));
   const entry = await readEntry(join(root, 'log'));
-  let writing = true;
+  const copied = new AbortController();
   const writer = (async () => {
-    while (writing) await appendFile(join(root, 'log'), Buffer.alloc(1024 * 1024));
+    while (!copied.signal.aborted) await appendFile(join(root, 'log'), Buffer.alloc(1024 * 1024));
   })();
   expect(entry === null ? '' : await keepFile(join(root, 'log'), entry, kept)).toBeNull();
-  writing = false;
+  copied.abort();
   await writer;
   expect(await readdir(kept)).toEqual([]);
 });

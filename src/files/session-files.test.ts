@@ -33,7 +33,7 @@ interface Rig {
 async function open(options: Partial<SessionFilesOptions> = {}): Promise<Rig> {
   const dataDir = await mkdtemp(join(tmpdir(), 'reins-files-'));
   cleanups.push(() => rm(dataDir, { recursive: true, force: true }));
-  const workspaces = createWorkspaces({ dataDir, now: () => 0 });
+  const workspaces = createWorkspaces({ dataDir });
   const create = () => createSessionFiles({ dataDir, workspaces, maxBytes: 1e6, maxFiles: 100, ...options });
   const root = await workspaces.ensure(sessionId);
   return {

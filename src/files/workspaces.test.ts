@@ -34,7 +34,7 @@ beforeEach(() => {
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 test('UD-86: each session has an empty folder of its own, made once and gone with the session', async () => {
-  const workspaces = createWorkspaces({ now: Date.now, dataDir });
+  const workspaces = createWorkspaces({ dataDir });
   const [first, again] = await Promise.all([workspaces.ensure(session), workspaces.ensure(session)]);
   expect(first).toBe(join(dataDir, 'workspaces', session));
   expect(again).toBe(first);
@@ -47,7 +47,7 @@ test('UD-86: each session has an empty folder of its own, made once and gone wit
 });
 
 test('UD-88: a workspace begins as a copy of the template, and nothing written to it reaches the template', async () => {
-  const path = await createWorkspaces({ now: Date.now, dataDir, template }).ensure(session);
+  const path = await createWorkspaces({ dataDir, template }).ensure(session);
   expect(statSync(join(path, 'src/run.sh')).mode & 0o777).toBe(0o755);
   expect(statSync(join(path, 'src/run.sh')).nlink).toBe(1);
   writeFileSync(join(path, 'src/run.sh'), 'changed');
@@ -58,7 +58,7 @@ test('UD-88: .git, node_modules, the data folder and what is no file are left ou
   for (const name of ['.git', 'node_modules', 'src/node_modules']) mkdirSync(join(template, name));
   execFileSync('/usr/bin/env', ['mkfifo', join(template, 'pipe')]);
   const inTemplate = join(template, '.reins');
-  const path = await createWorkspaces({ now: Date.now, dataDir: inTemplate, template }).ensure(session);
+  const path = await createWorkspaces({ dataDir: inTemplate, template }).ensure(session);
   expect(readdirSync(path)).toEqual(['src']);
   expect(readdirSync(join(path, 'src'))).toEqual(['run.sh']);
 });
@@ -74,7 +74,7 @@ test('B119: links of the template are copied only if they stay inside, and mean 
     dangling: 'no/such',
   };
   for (const [name, target] of Object.entries(links)) symlinkSync(target, join(template, name));
-  const path = await createWorkspaces({ now: Date.now, dataDir, template }).ensure(session);
+  const path = await createWorkspaces({ dataDir, template }).ensure(session);
   const copied = Object.keys(links).filter(
     (name) => lstatSync(join(path, name), { throwIfNoEntry: false }) !== undefined,
   );
@@ -84,14 +84,14 @@ test('B119: links of the template are copied only if they stay inside, and mean 
 });
 
 test('S1: what a crash left half filled is never taken for a workspace', async () => {
-  const workspaces = createWorkspaces({ now: Date.now, dataDir, template });
+  const workspaces = createWorkspaces({ dataDir, template });
   mkdirSync(join(dataDir, 'workspaces', `.new-${session}`, 'half'), { recursive: true });
   expect(readdirSync(await workspaces.ensure(session))).toEqual(['src']);
   expect(readdirSync(join(dataDir, 'workspaces'))).toEqual([session]);
 });
 
 test('S1: a copy that fails leaves no workspace, and the next try begins anew', async () => {
-  const workspaces = createWorkspaces({ now: Date.now, dataDir, template });
+  const workspaces = createWorkspaces({ dataDir, template });
   rmSync(template, { recursive: true });
   await expect(workspaces.ensure(session)).rejects.toThrow(StorageError);
   mkdirSync(template);
@@ -99,7 +99,7 @@ test('S1: a copy that fails leaves no workspace, and the next try begins anew', 
 });
 
 test('B121, S3: an id that is no plain name makes and removes nothing', async () => {
-  const workspaces = createWorkspaces({ now: Date.now, dataDir });
+  const workspaces = createWorkspaces({ dataDir });
   for (const token of ['/../../x', '\0', 'a/b', '..\\x', 'x'.repeat(200)]) {
     await expect(workspaces.ensure(sessionIds.make(token))).rejects.toThrow(NotFoundError);
     await expect(workspaces.remove(sessionIds.make(token))).rejects.toThrow(NotFoundError);
@@ -108,7 +108,7 @@ test('B121, S3: an id that is no plain name makes and removes nothing', async ()
 });
 
 test('B119: a link in the place of a workspace is refused, and removing it removes only the link', async () => {
-  const workspaces = createWorkspaces({ now: Date.now, dataDir });
+  const workspaces = createWorkspaces({ dataDir });
   symlinkSync(template, join(dataDir, 'workspaces', session));
   await expect(workspaces.ensure(session)).rejects.toThrow(StorageError);
   await workspaces.remove(session);
@@ -116,7 +116,7 @@ test('B119: a link in the place of a workspace is refused, and removing it remov
 });
 
 test('E-020: a template that cannot work is refused at the start', () => {
-  const withTemplate = (path: string) => () => createWorkspaces({ now: Date.now, dataDir, template: path });
+  const withTemplate = (path: string) => () => createWorkspaces({ dataDir, template: path });
   expect(withTemplate(join(base, 'missing'))).toThrow(ConfigurationError);
   expect(withTemplate(join(template, 'src/run.sh'))).toThrow(ConfigurationError);
   expect(withTemplate(dataDir)).toThrow(ConfigurationError);

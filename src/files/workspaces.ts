@@ -18,8 +18,6 @@ export interface Workspaces {
   ensure(sessionId: SessionId): Promise<string>;
   /** Makes that of a new session by filling an empty folder. @throws StorageError  It could not be made, or is there already. */
   fill(sessionId: SessionId, fill: (path: string) => Promise<void>): Promise<void>;
-  /** Whether it was made longer ago than anything takes that makes a session. */
-  isOld(sessionId: SessionId): Promise<boolean>;
   /** Sessions that have one. */
   list(): Promise<readonly SessionId[]>;
   /** Removes it with all it holds; nothing happens when there is none. */
@@ -30,15 +28,10 @@ export interface WorkspacesOptions {
   readonly dataDir: string;
   /** Folder that new workspaces are a copy of, without `.git`, `node_modules` and the data folder. Absent: they are empty. */
   readonly template?: string;
-  /** Unix ms. */
-  readonly now: () => number;
 }
-
-const anHourMs = 3_600_000;
 
 /** @throws ConfigurationError  The template is no folder, or holds what is the server's own. */
 export function createWorkspaces(options: WorkspacesOptions): Workspaces {
-  const { now } = options;
   const template = options.template === undefined ? null : openFolder(options.template, 'template of workspaces');
   mkdirSync(join(options.dataDir, 'workspaces'), { recursive: true, mode: 0o700 });
   const dataDir = realpathSync(options.dataDir);
@@ -79,11 +72,6 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
         await fill(path);
       });
     },
-    async isOld(sessionId) {
-      requirePlainName(sessionId);
-      const stats = await lstat(join(folder, sessionId)).catch(() => null);
-      return stats === null || now() - stats.birthtimeMs > anHourMs;
-    },
     async list() {
       return (await readdir(folder)).flatMap((name) => sessionIds.parse(name) ?? []);
     },
@@ -102,7 +90,6 @@ export function fixedWorkspace(path: string): Workspaces {
   return {
     ensure: async () => folder,
     fill: async () => {},
-    isOld: async () => false,
     list: async () => [],
     remove: async () => {},
   };

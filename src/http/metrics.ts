@@ -5,7 +5,6 @@
 
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { RunEvent } from '../core/run-event.ts';
-import { isFinal } from '../core/outcome.ts';
 import type { Services } from '../tasks/services.ts';
 
 export interface Metrics {
@@ -32,7 +31,7 @@ export function createMetrics(): Metrics {
   });
   const ended = new Counter({
     name: 'reins_tasks_ended_total',
-    help: 'Tasks ended, by status.',
+    help: 'Tasks ended or put aside, by status.',
     labelNames: ['status'],
     registers,
   });
@@ -58,17 +57,17 @@ export function createMetrics(): Metrics {
   function count(event: RunEvent): void {
     if (event.type === 'run-started' && event.seq === 1)
       started.inc({ base: event.data._config?.base ?? event.data._base ?? 'unknown' });
-    if (event.type === 'run-result' && isFinal(event.data.status)) ended.inc({ status: event.data.status });
+    if (event.type === 'run-result') ended.inc({ status: event.data.status });
   }
 
   return {
     watch({ log, runs }) {
       log.onPublish((_, events) => events.forEach(count));
-      const running = new Gauge({
+      const running: Gauge = new Gauge({
         name: 'reins_tasks_running',
         help: 'Tasks at work or waiting for their turn here.',
         registers,
-        collect: () => running.set(runs.running().length),
+        collect: (): void => running.set(runs.running().length),
       });
     },
     openStream(route) {

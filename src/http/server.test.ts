@@ -116,7 +116,7 @@ async function serve(): Promise<Bench> {
     store,
     log,
     harnesses: createRegistry([adapter]),
-    workspaces: createWorkspaces({ now: Date.now, dataDir }),
+    workspaces: createWorkspaces({ dataDir }),
     runs: createBackgroundRuns({ clock: systemClock, logger: logger }),
     frames: createFrameFeeds(log),
     files: null,

@@ -38,6 +38,8 @@ export interface SessionStore {
    * The session must not be running.
    */
   deleteSession(sessionId: SessionId): Promise<boolean>;
+  /** Whether it was there, and was deleted: of one that never was nothing is known. */
+  isSessionDeleted(sessionId: SessionId): Promise<boolean>;
   /** The responses of a session that can be read, oldest first. */
   responsesOfSession(sessionId: SessionId): Promise<readonly RunId[]>;
   /** The share of a session that holds now. */

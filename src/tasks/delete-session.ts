@@ -60,8 +60,8 @@ export async function sweepFiles(services: Services): Promise<number> {
     // There may be very many, and others wait.
     await new Promise((resolve) => setImmediate(resolve));
     const session = await services.store.session(sessionId);
-    // One that is not there yet may be about to be made.
-    if (session === null ? !(await services.workspaces.isOld(sessionId)) : session.expiredAtMs === null) continue;
+    // What no record names is left alone: it may be about to be made, or be of a database that was put back.
+    if (session === null ? !(await services.store.isSessionDeleted(sessionId)) : session.expiredAtMs === null) continue;
     await removeFiles(services, sessionId);
     swept += 1;
   }

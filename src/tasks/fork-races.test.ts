@@ -20,7 +20,7 @@ async function openRace() {
   const dataDir = mkdtempSync(join(tmpdir(), 'reins-fork-'));
   const local = composeLocal(loadConfig({ env: {}, readFile: () => '{}' }), { cwd: tmpdir() });
   await local.harness();
-  const workspaces = createWorkspaces({ dataDir, now: Date.now });
+  const workspaces = createWorkspaces({ dataDir });
   const files = createSessionFiles({ dataDir, workspaces, maxBytes: 0, maxFiles: 0 });
   const services: Services = { ...local.services, workspaces, files };
   const body = bodyOf('Create a file named a.txt containing exactly: hello');

@@ -59,19 +59,20 @@ async function sendAll(services: Services, call: Call): Promise<unknown> {
 async function sendPreview(services: Services, preview: PdfPreview | null, call: Call): Promise<unknown> {
   const { record, handle } = await openFile(services, call.caller.principal, pairOf(call));
   try {
-    if (preview === null) throw previewError(501, 'preview_unavailable', 'This server makes no previews.');
+    if (preview === null) throw previewError(501, 'This server makes no previews.');
     const pdf = await preview.convert(handle, record.filename, call.signal());
     const { size } = await pdf.stat();
     const filename = `${record.filename}.pdf`;
     return await sendFile(call, { handle: pdf, filename, bytes: size, sha256: `${record.sha256}-pdf` });
   } catch (cause) {
     if (!(cause instanceof PreviewFailedError)) throw cause;
-    throw previewError(502, 'preview_failed', 'This file could not be made a PDF.', cause);
+    throw previewError(502, 'This file could not be made a PDF.', cause);
   } finally {
     await handle.close();
   }
 }
 
-function previewError(status: 501 | 502, code: string, message: string, cause?: unknown): RequestError {
+function previewError(status: 501 | 502, message: string, cause?: unknown): RequestError {
+  const code = status === 501 ? 'preview_unavailable' : 'preview_failed';
   return new RequestError({ status, errorType: 'server_error', code, message, cause });
 }

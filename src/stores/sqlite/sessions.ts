@@ -31,6 +31,9 @@ export function sessionMethods(db: Database): SessionMethods {
     },
     expireSessions: async (due) => db.transaction('durable', (tx) => expireSessions(tx, due)),
     deleteSession: async (key) => deleteSession(db, key),
+    async isSessionDeleted(key) {
+      return db.get('SELECT 1 FROM sessions WHERE session_id = ? AND deleted_at IS NOT NULL', key) !== undefined;
+    },
     async responsesOfSession(key) {
       const sql = `
         SELECT run_id FROM runs WHERE session_id = ? AND deleted = 0 AND (store = 1 OR status = 'running') ORDER BY turn`;
