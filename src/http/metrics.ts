@@ -43,7 +43,7 @@ export function createMetrics(): Metrics {
   });
   const firstEvent = new Histogram({
     name: 'reins_first_event_seconds',
-    help: 'From the request to the first event of its stream.',
+    help: 'From the acceptance of a stream to its first event.',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers,
   });

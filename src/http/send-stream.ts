@@ -24,11 +24,10 @@ export function createSendStream({ logger, clock, metrics = null }: StreamSettin
     const signal = call.signal();
     reply.hijack();
     const seen = metrics?.openStream(request.routeOptions.url ?? '');
-    const batches = open(signal);
-    const measured =
-      seen === undefined ? batches : noteFirst(batches, () => seen.firstEvent(reply.elapsedTime / 1_000));
+    const openedAtMs = clock.now();
+    const batches = noteFirst(open(signal), () => seen?.firstEvent((clock.now() - openedAtMs) / 1_000));
     try {
-      await writeSse(reply.raw, measured, { clock, signal });
+      await writeSse(reply.raw, batches, { clock, signal });
     } catch (cause) {
       logger.error('A stream broke off.', { request_id: request.id }, cause);
     } finally {
@@ -42,12 +41,14 @@ function noteFirst<T>(batches: AsyncIterable<T>, note: () => void): AsyncIterabl
   return {
     [Symbol.asyncIterator]() {
       const iterator = batches[Symbol.asyncIterator]();
-      const { next } = iterator;
-      iterator.next = async () => {
-        const first = await next.call(iterator);
-        note();
-        iterator.next = next;
-        return first;
+      const next = iterator.next.bind(iterator);
+      let state: 'fresh' | 'noted' = 'fresh';
+      iterator.next = () => {
+        const coming = next();
+        // A failure is its reader's to hear.
+        if (state === 'fresh') coming.then(note, () => {});
+        state = 'noted';
+        return coming;
       };
       return iterator;
     },

@@ -15,7 +15,8 @@ async function ask(owners: () => Promise<readonly never[]>, { isDraining = false
   const reply = { code: (code: number) => (status = code) };
   const answer = verb?.open === true ? verb.handle({ reply } as unknown as OpenCall) : null;
   if (waitMs > 0) await clock.advance(waitMs);
-  return [status, await answer];
+  const body = await answer;
+  return [status, body];
 }
 
 test('ready is who takes tasks and whose store answers within a second; else the reason is told', async () => {

@@ -1,0 +1,123 @@
+// A real nginx in front of a whole server (B032, B033): one that was left as it is installed, and the one of `deploy/`.
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ownerKey, startServer, type RunningServer } from './support/in-process-server.ts';
+
+const isInstalled = spawnSync('nginx', ['-v']).status === 0;
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** nginx with these `server` blocks and gzip for everything; resolves when it answers. */
+async function startNginx(blocks: string, port: number): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'reins-nginx-'));
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  );
+  const main = `daemon off; pid ${folder}/pid; error_log ${folder}/error.log; events {}
+    http { access_log off; gzip on; gzip_types *; gzip_min_length 0; ${paths.join(' ')} ${blocks} }`;
+  await writeFile(join(folder, 'nginx.conf'), main);
+  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'inherit' });
+  cleanups.push(async () => {
+    child.kill('SIGQUIT');
+    if (child.exitCode === null) await once(child, 'exit');
+    await rm(folder, { recursive: true, force: true });
+  });
+  await expect
+    .poll(() =>
+      fetch(`http://127.0.0.1:${port}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    )
+    .toBe(true);
+}
+
+const plainBlock = (port: number, upstream: string) =>
+  `server { listen 127.0.0.1:${port}; location / { proxy_pass ${upstream}; } }`;
+
+/** The block that ships, on a port without TLS. */
+async function shippedBlock(port: number, upstream: string): Promise<string> {
+  const text = await readFile(`${import.meta.dirname}/../deploy/nginx.conf`, 'utf8');
+  return text
+    .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
+    .replaceAll(/^ *ssl_.*$/gm, '')
+    .replace('http://127.0.0.1:4242', upstream);
+}
+
+async function open(block: typeof plainBlock | typeof shippedBlock): Promise<{ url: string; server: RunningServer }> {
+  const server = await startServer({ demo: { speed: 'human' } });
+  cleanups.push(() => server.close());
+  const port = await freePort();
+  await startNginx(await block(port, server.url), port);
+  return { url: `http://127.0.0.1:${port}`, server };
+}
+
+/** When each piece of a stream came, in ms from the request, and all of it. */
+async function readTimed(
+  url: string,
+): Promise<{ readonly timesMs: readonly number[]; readonly text: string; readonly headers: Headers }> {
+  const from = performance.now();
+  const answer = await fetch(`${url}/v1/responses`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${ownerKey}`, 'Content-Type': 'application/json', 'Accept-Encoding': 'gzip' },
+    body: JSON.stringify({ input: 'Count slowly from 1 to 20', model: 'demo', stream: true }),
+  });
+  const timesMs: number[] = [];
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of answer.body ?? []) {
+    timesMs.push(performance.now() - from);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return { timesMs, text, headers: answer.headers };
+}
+
+describe.skipIf(!isInstalled)('behind nginx', () => {
+  test.each([
+    ['left as it is, with gzip for all', plainBlock],
+    ['as shipped', shippedBlock],
+  ] as const)('B032, B033: events come one by one through one %s', async (_, block) => {
+    const { url } = await open(block);
+    const { timesMs, text } = await readTimed(url);
+    expect(text).toContain('response.completed');
+    expect(timesMs.at(0)).toBeLessThan(1_000);
+    // Spread over the whole answer, not in a lump at its end.
+    const lastMs = timesMs.at(-1) ?? 0;
+    expect(timesMs.filter((ms) => ms < lastMs / 2).length).toBeGreaterThan(3);
+    expect(timesMs.length).toBeGreaterThan(10);
+  });
+
+  test('the shipped file is one that nginx takes as it stands, certificate and all', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'reins-nginx-'));
+    cleanups.push(() => rm(folder, { recursive: true, force: true }));
+    const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    const subject = ['-subj', '/CN=reins.example.com', '-nodes', '-days', '1'];
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-keyout', key, '-out', cert, ...subject], {
+      stdio: 'ignore',
+    });
+    const shipped = await readFile(`${import.meta.dirname}/../deploy/nginx.conf`, 'utf8');
+    const block = shipped.replace(/\/etc\/\S*fullchain.pem/, cert).replace(/\/etc\/\S*privkey.pem/, key);
+    await writeFile(join(folder, 'nginx.conf'), `error_log stderr; pid ${folder}/pid; events {} http { ${block} }`);
+    expect(
+      spawnSync('nginx', ['-t', '-p', folder, '-c', join(folder, 'nginx.conf')], { encoding: 'utf8' }).stderr,
+    ).toContain('syntax is ok');
+  });
+});
