@@ -22,7 +22,17 @@ const mayImport: Record<string, readonly string[]> = {
   http: ['core', 'protocol', 'tasks', 'files', 'stores', 'auth', 'webhooks'],
   client: ['core', 'protocol'],
   runtimes: ['core', 'engine', 'tasks', 'stores', 'harnesses', 'harnesses/native'],
-  cli: ['core', 'views', 'client', 'local-agent.ts', 'data-keys.ts', 'compose.ts', 'config.ts', 'version.ts'],
+  cli: [
+    'core',
+    'views',
+    'client',
+    'local-agent.ts',
+    'data-keys.ts',
+    'compose.ts',
+    'config.ts',
+    'version.ts',
+    'data-archive.ts',
+  ],
   testing: ['core', 'engine', 'stores', 'runtimes', 'agent.ts'],
 };
 /** Files whose imports tie no implementation: the folders that many may import show only these to them. */

@@ -50,7 +50,15 @@ describe('C1: command line, then environment, then file, then default', () => {
       dataDir: '/data',
       apiKey: null,
       logLevel: 'info',
+      allowedOrigins: [],
     });
+  });
+
+  test('an allowed origin is one, and not the address of a page', () => {
+    const origins = (...allowedOrigins: string[]) => load({ file: { server: { allowedOrigins } } });
+    expect(origins('https://app.example').server.allowedOrigins).toEqual(['https://app.example']);
+    for (const wrong of ['https://app.example/', 'https://app.example/page', '*', 'null'])
+      expect(() => origins(wrong)).toThrow('allowedOrigins');
   });
 
   test('--config beats REINS_CONFIG, which beats the data folder', () => {

@@ -84,7 +84,7 @@ const groups = {
     dataDir: text.default('~/.reins'),
     /** Web pages of these may read answers in a browser. */
     allowedOrigins: z
-      .array(webAddress.refine((url) => new URL(url).origin === url, 'an origin is as https://app.example'))
+      .array(webAddress.refine((url) => URL.parse(url)?.origin === url, 'an origin is as https://app.example'))
       .default([]),
     /** The least serious log entries that are written, to stderr. */
     logLevel: z.enum(logLevels).default('info'),

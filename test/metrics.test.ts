@@ -69,7 +69,7 @@ test('U-426: an answer says that it is not to be guessed at, framed, kept or tol
 test('a page of a listed origin may call and read; of any other, or where none is listed, it may not', async () => {
   const origin = 'https://app.example';
   const [server, closed] = [await open({ server: { allowedOrigins: [origin] } }), await open()];
-  const ask = (url: string, from: string, init: RequestInit = {}) =>
+  const ask = (url: string, from: string, init: { method?: string; headers?: Record<string, string> } = {}) =>
     fetch(`${url}/v1/uhp`, { ...init, headers: { Origin: from, ...init.headers } });
   const preflight = { method: 'OPTIONS', headers: { 'Access-Control-Request-Method': 'POST' } };
 

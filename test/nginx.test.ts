@@ -105,6 +105,37 @@ describe.skipIf(!isInstalled)('behind nginx', () => {
     expect(timesMs.length).toBeGreaterThan(10);
   });
 
+  test(
+    'B029, B033: a silence longer than the read limit of a proxy does not cut a stream',
+    { timeout: 40_000 },
+    async () => {
+      const limit = (port: number, upstream: string) =>
+        plainBlock(port, upstream).replace('location', 'proxy_read_timeout 17s; location');
+      const { url, server } = await open(limit);
+      const { body } = await server.call('GET', '/v1/harnesses');
+      const [harness] = body['harnesses'] as readonly { readonly id: string }[];
+      const from = performance.now();
+      const leave = new AbortController();
+      const answer = await fetch(`${url}/v1/harnesses/${harness?.id}/events`, {
+        headers: { Authorization: `Bearer ${ownerKey}` },
+        signal: leave.signal,
+      });
+      expect(answer.status).toBe(200);
+      let text = '';
+      let state: 'open' | 'cut' = 'open';
+      const reading = (async () => {
+        for await (const chunk of answer.body ?? []) text += new TextDecoder().decode(chunk);
+      })().then(
+        () => (state = 'cut'),
+        () => (state = 'cut'),
+      );
+      await expect.poll(() => performance.now() - from, { timeout: 30_000, interval: 200 }).toBeGreaterThan(19_000);
+      expect([state, text]).toEqual(['open', expect.stringContaining(': keep-alive')]);
+      leave.abort();
+      await reading;
+    },
+  );
+
   test('the shipped file is one that nginx takes as it stands, certificate and all', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'reins-nginx-'));
     cleanups.push(() => rm(folder, { recursive: true, force: true }));

@@ -25,6 +25,11 @@ const verbs: ReadonlyMap<string, VerbEntry> = new Map([
   ['attach', { summary: 'show a task of a server live', load: async () => (await import('./attach.ts')).attach }],
   ['cancel', { summary: 'stop a task of a server', load: async () => (await import('./cancel.ts')).cancel }],
   [
+    'export',
+    { summary: 'write the data folder into one file', load: async () => (await import('./archive.ts')).exportVerb },
+  ],
+  ['import', { summary: 'put such a file back', load: async () => (await import('./archive.ts')).importVerb }],
+  [
     'doctor',
     {
       summary: 'tell what is installed and which models answer',

@@ -75,13 +75,7 @@ export function createRunLog(options: RunLogOptions): RunLog {
   const channels = new Channels();
   const listeners = new Set<PublishListener>();
   let state: 'open' | 'closing' | 'closed' = 'open';
-  const commit = createGroupCommit({
-    store,
-    clock,
-    windowMs,
-    onIdle: (queue) => channels.release(queue),
-    onCommit,
-  });
+  const commit = createGroupCommit({ store, clock, windowMs, onCommit, onIdle: (queue) => channels.release(queue) });
   const sources = { channels, store, clock, isClosed: () => state === 'closed' };
 
   /** By run, the last event that was published while no writer was here, which may meet it later (G6). Bounded. */

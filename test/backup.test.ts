@@ -1,0 +1,68 @@
+// A data folder as one file, made while a server works on it (DESIGN 5).
+
+import { afterEach, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { exportData, importData } from '../src/data-archive.ts';
+import { startServer } from './support/in-process-server.ts';
+import { tmpdir } from 'node:os';
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'reins-backup-'));
+  cleanups.push(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+test('what is written while tasks run serves the same responses, sessions and files where it is put back', async () => {
+  const [server, at] = [await startServer({ demo: { speed: 'human' } }), await folder()];
+  cleanups.push(() => server.close());
+  const made = await server.call('POST', '/v1/responses', {
+    input: 'Create a file named a.txt containing exactly: kept',
+  });
+  const session = (made.body['metadata'] as { session_id: string }).session_id;
+  const workspace = join(server.dataDir, 'workspaces', session);
+  await writeFile(join(workspace, 'run.sh'), 'echo', { mode: 0o755 });
+  await symlink('a.txt', join(workspace, 'link'));
+  const long = await server.call('POST', '/v1/responses', {
+    input: 'Count slowly from 1 to 30, one number per line.',
+    background: true,
+  });
+  const archive = join(at, 'reins.zip');
+  expect((await exportData(server.dataDir, archive)).files).toBeGreaterThan(3);
+  expect((await stat(archive)).mode & 0o777).toBe(0o600);
+  await expect(exportData(server.dataDir, archive)).rejects.toThrow('is there already');
+
+  const restored = join(at, 'restored');
+  await importData(archive, restored);
+  await expect(importData(archive, restored)).rejects.toThrow('is not empty');
+  expect((await stat(join(restored, 'workspaces', session, 'run.sh'))).mode & 0o777).toBe(0o755);
+  expect(await readFile(join(restored, 'workspaces', session, 'link'), 'utf8')).toBe('kept');
+  expect(await readdir(restored)).not.toContain('server.pid');
+  const again = await startServer({}, restored);
+  cleanups.push(() => again.close());
+  expect((await again.call('GET', `/v1/responses/${String(made.body['id'])}`)).body).toEqual(made.body);
+  const [file] = (await again.call('GET', `/v1/sessions/${session}/files`)).body['files'] as {
+    id: string;
+    container_id: string;
+  }[];
+  const content = await again.call('GET', `/v1/containers/${file?.container_id}/files/${file?.id}/content`);
+  expect(content.body['text']).toBe('kept');
+  // The task that was at work is another server's while that lives; it is there, and not lost.
+  expect((await again.call('GET', `/v1/responses/${String(long.body['id'])}`)).body['status']).toBe('in_progress');
+}, 60_000);
+
+test('what is no archive, is cut off, or holds no database is refused, and leaves nothing behind', async () => {
+  const at = await folder();
+  const [text, target] = [join(at, 'x.zip'), join(at, 'data')];
+  await writeFile(text, 'no zip at all');
+  await expect(importData(text, target)).rejects.toThrow('no archive that can be read');
+  await expect(importData(join(at, 'none.zip'), target)).rejects.toThrow('no archive that can be read');
+  await mkdir(join(at, 'empty'));
+  await expect(exportData(join(at, 'empty'), join(at, 'y.zip'))).rejects.toThrow('no database');
+  expect((await readdir(at)).toSorted()).toEqual(['empty', 'x.zip']);
+});
