@@ -174,7 +174,13 @@ function openHarnessTools(
   { tools, ...parts }: McpDeps & { readonly store: Store; readonly tools: NativeTools },
 ): HarnessTools & AsyncDisposable {
   const { network } = agent.shell;
-  return createHarnessTools({ ...parts, dataDir: server.dataDir, shell: tools.shell, network, skills: agent.skills });
+  return createHarnessTools({
+    ...parts,
+    dataDir: server.dataDir,
+    shell: () => tools.shell(),
+    network,
+    skills: agent.skills,
+  });
 }
 
 function previewOf({ files }: Config, clock: Clock): PdfPreview | null {
