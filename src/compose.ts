@@ -185,8 +185,9 @@ function openHarnessTools(
 
 function previewOf({ files }: Config, clock: Clock): PdfPreview | null {
   const { converter } = files;
-  const parts = { clock, random: systemRandom, environment: hostEnvironment() };
-  return openPdfPreview(converter === null ? parts : { ...parts, converter });
+  // Documents of agents are hostile: a converter reads them outside of any sandbox, so the operator has to name it (UD-57).
+  if (converter === null) return null;
+  return openPdfPreview({ clock, random: systemRandom, environment: hostEnvironment(), converter });
 }
 
 function loggerOf(config: Config): Logger {

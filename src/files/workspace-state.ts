@@ -31,6 +31,9 @@ export interface WorkspaceState {
   readonly extent: 'whole' | 'own' | 'part';
 }
 
+/** Of all paths and link targets together: long names are as heavy as many. */
+const mostNameUnits = 16 * 1024 * 1024;
+
 export async function readState(root: string, { mostEntries = 100_000 } = {}): Promise<WorkspaceState> {
   const entries = new Map<string, Entry>();
   const skipped: string[] = [];
@@ -38,6 +41,7 @@ export async function readState(root: string, { mostEntries = 100_000 } = {}): P
   const own = [''];
   const others: string[] = [];
   let extent: WorkspaceState['extent'] = 'whole';
+  let nameUnits = 0;
 
   function passOver(path: string): void {
     skipped.push(path);
@@ -46,7 +50,7 @@ export async function readState(root: string, { mostEntries = 100_000 } = {}): P
 
   async function lookInto(folder: string): Promise<void> {
     for await (const { name } of await opendir(join(root, folder))) {
-      if (entries.size + skipped.length >= mostEntries) {
+      if (entries.size + skipped.length >= mostEntries || nameUnits >= mostNameUnits) {
         passOver(folder === '' ? '.' : folder);
         if (!isOfOthers(folder)) extent = 'part';
         return;
@@ -56,6 +60,7 @@ export async function readState(root: string, { mostEntries = 100_000 } = {}): P
   }
 
   async function note(path: string): Promise<void> {
+    nameUnits += path.length;
     const stats = await lstat(join(root, path), { bigint: true }).catch(() => null);
     // It has gone, or its name is no text.
     if (stats === null) return path.includes('\uFFFD') ? passOver(path) : undefined;
@@ -64,6 +69,7 @@ export async function readState(root: string, { mostEntries = 100_000 } = {}): P
       (isOfOthers(path) ? others : own).push(path);
     } else if (stats.isSymbolicLink()) {
       const target = await readlink(join(root, path)).catch(() => null);
+      nameUnits += target?.length ?? 0;
       if (target !== null) entries.set(path, { kind: 'link', target });
     } else if (stats.isFile()) noteFile(path, stats);
     else skipped.push(path);

@@ -21,11 +21,18 @@ export async function expireTasks(services: Services, signal?: AbortSignal): Pro
     sessionRetentionSeconds === null
       ? []
       : await store.expireSessions({ updatedBeforeMs: nowMs - sessionRetentionSeconds * 1000, nowMs });
-  for (const sessionId of expired) await removeFiles(services, sessionId);
-  for (const { fileId } of await store.expireUploads(nowMs - settings.uploadRetentionSeconds * 1_000))
-    await uploads?.remove(fileId);
-  await store.pruneDeliveries(nowMs - deliveriesForMs);
-  await store.pruneAudit(nowMs - (settings.auditRetentionSeconds ?? auditForSeconds) * 1_000);
+  // What fails for one is not to keep the others for ever.
+  const steps: readonly (() => Promise<unknown>)[] = [
+    ...expired.map((sessionId) => () => removeFiles(services, sessionId)),
+    async () => {
+      const due = await store.expireUploads(nowMs - settings.uploadRetentionSeconds * 1_000);
+      for (const { fileId } of due) await uploads?.remove(fileId);
+    },
+    () => store.pruneDeliveries(nowMs - deliveriesForMs),
+    () => store.pruneAudit(nowMs - (settings.auditRetentionSeconds ?? auditForSeconds) * 1_000),
+  ];
+  for (const step of steps)
+    await step().catch((cause: unknown) => logger.error('A part of retention failed.', {}, cause));
   if (pruned.runs + pruned.keys + expired.length > 0)
     logger.info('Retention has removed what was due.', { ...pruned, sessions: expired.length });
 }

@@ -52,7 +52,11 @@ export function webhookMethods(db: Database): WebhookStore {
       write(db, settle, status, httpStatus, error, attemptedAtMs, nextAttemptAtMs, deliveryId);
     },
     pruneDeliveries: async (beforeMs) =>
-      write(db, `DELETE FROM deliveries WHERE status <> 'pending' AND attempted_at < ?`, beforeMs),
+      write(
+        db,
+        `DELETE FROM deliveries WHERE created_at < ?1 AND (attempted_at IS NULL OR attempted_at < ?1)`,
+        beforeMs,
+      ),
   };
 }
 
