@@ -75,6 +75,6 @@ export interface WebhookStore {
     readonly except: readonly WebhookId[];
   }): Promise<readonly DeliveryRecord[]>;
   settleDelivery(deliveryId: string, outcome: DeliveryOutcome): Promise<void>;
-  /** Forgets deliveries that were made and last tried before: by then none is tried again, or its webhook is switched off. */
+  /** Forgets deliveries that were settled before, or due before and not tried since: their webhook is switched off. */
   pruneDeliveries(beforeMs: number): Promise<number>;
 }

@@ -52,11 +52,7 @@ export function webhookMethods(db: Database): WebhookStore {
       write(db, settle, status, httpStatus, error, attemptedAtMs, nextAttemptAtMs, deliveryId);
     },
     pruneDeliveries: async (beforeMs) =>
-      write(
-        db,
-        `DELETE FROM deliveries WHERE created_at < ?1 AND (attempted_at IS NULL OR attempted_at < ?1)`,
-        beforeMs,
-      ),
+      write(db, 'DELETE FROM deliveries WHERE coalesce(next_attempt_at, attempted_at, created_at) < ?', beforeMs),
   };
 }
 
