@@ -123,7 +123,7 @@ test('UD-55: ranges, versions and heads are answered as a browser asks for them'
   expect([head.status, head.headers.get('content-length'), head.headers.get('etag')]).toEqual([200, '10', etag]);
 });
 
-test('UD-53: new content is a new file and the old one stays; one that is gone stays listed, until it is made again', async () => {
+test('UD-53, UT-29: new content is a new file and the old one stays; one that is gone stays listed, until it is made again', async () => {
   const server = await open();
   const first = await say(server, create('a.txt', 'one'));
   const second = await say(server, create('a.txt', 'two'), first);

@@ -140,7 +140,7 @@ describe('a task at work', () => {
     expect(await owner.queue.resume(session)).toEqual({ queue: [], held: false });
   });
 
-  test('a task is attached to by its name in both forms of its stream, numbered apart', async () => {
+  test('UT-42: a task is attached to by its name in both forms of its stream, numbered apart', async () => {
     const id = await client.run({ input: 'hello' }).responseId;
     await client.responses.wait(id);
     const [plain, more] = [await read(client.attach(id)), await read(client.attach(id, { reinsEvents: true }))];

@@ -373,7 +373,7 @@ describe('tasks', () => {
     expect([begun.status, begun.param]).toEqual([404, 'metadata.harness_id']);
   });
 
-  test('UD-47: a default stands in for a model that cannot be served only where the harness lets it', async () => {
+  test('UD-47, UT-25: a default stands in for a model that cannot be served only where the harness lets it', async () => {
     const { id } = await harnesses.create({ default_model: 'no-such-model' });
     const task = { input: 'Say hello', metadata: { harness_id: id } };
     expect(await server.uhp.create(task)).toMatchObject({ status: 422, code: 'model_unavailable' });

@@ -45,7 +45,7 @@ describe('creating', () => {
     expect(response.usage?.total_tokens).toBe(17);
   });
 
-  test('a stream gives every lifecycle event, typed, and the numbers are without a hole', async () => {
+  test('B018: a stream gives every lifecycle event, typed, and the numbers are without a hole', async () => {
     const events = await Array.fromAsync(await openai.responses.create({ input: 'use tools', stream: true }));
     const { text: said, last, numbers } = collect(events);
     expect(numbers).toEqual(numbers.map((_, index) => index));

@@ -138,7 +138,7 @@ describe('idempotency', () => {
   });
   afterAll(() => place[Symbol.asyncDispose]());
 
-  test('UT-05: a key used twice gives one task and one answer', async () => {
+  test('UT-05, B114: a key used twice gives one task and one answer', async () => {
     const { uhp, model } = place;
     const first = await uhp.create({ input: 'sequential' }, { 'idempotency-key': 'k5' });
     const again = await uhp.create({ input: 'sequential' }, { 'idempotency-key': 'k5' });
@@ -148,7 +148,7 @@ describe('idempotency', () => {
     expect(model.asked('sequential')).toHaveLength(1);
   });
 
-  test('UT-06, B113: twenty at once, plain and streamed, wait for one task and get its answer', async () => {
+  test('UT-06, B113, B118: twenty at once, plain and streamed, wait for one task and get its answer', async () => {
     await using held = await startHeld();
     const { uhp, model, gate } = held;
     const headers = { 'idempotency-key': 'k6' };
@@ -195,7 +195,7 @@ describe('idempotency', () => {
     expect(background.body).toEqual(first.body);
   });
 
-  test('UT-08: keys belong to their principal, survive a restart, and end with their response', async () => {
+  test('UT-08, B114: keys belong to their principal, survive a restart, and end with their response', async () => {
     const data = await startedFolder();
     const { token } = await addHarness(data, 'stranger');
     const headers = { 'idempotency-key': 'k' };

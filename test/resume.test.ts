@@ -155,7 +155,7 @@ describe('UT-10: each row of the table of cursors', () => {
       });
   });
 
-  test('UD-18: of a log that is past its retention the answer says so, and the response stays readable', async () => {
+  test('UD-18, B055: of a log that is past its retention the answer says so, and the response stays readable', async () => {
     const clock = createManualClock(Date.now());
     await using model = await startModelServer('openai-chat', [reply(text('kept'))]);
     const env = { OPENAI_COMPATIBLE_BASE_URL: model.baseURL };

@@ -169,7 +169,7 @@ describe('the SSE writer', () => {
     for (const response of responses) expect(response.listenerCount('close')).toBe(0);
   });
 
-  test('a reader that drops in the last write settles the writer', async () => {
+  test('B040: a reader that drops in the last write settles the writer', async () => {
     const { port, clock, ended } = await serve(async function* () {
       yield { text: frame(0) };
     });
