@@ -90,7 +90,10 @@ export function createWebhookDelivery(options: WebhookDeliveryOptions): WebhookD
   async function deliver(delivery: DeliveryRecord): Promise<void> {
     const webhook = await store.webhook(delivery.webhookId);
     if (webhook === null) return;
-    await settle(webhook, delivery, await send(options, webhook, { delivery, stopped: stopped.signal }));
+    const sent = await send(options, webhook, { delivery, stopped: stopped.signal });
+    // Cut off by our own end it says nothing of the receiver: whoever has the lease next tries again.
+    if ('error' in sent && stopped.signal.aborted) return;
+    await settle(webhook, delivery, sent);
   }
 
   async function settle(webhook: WebhookRecord, delivery: DeliveryRecord, sent: Sent): Promise<DeliveryOutcome> {
