@@ -45,8 +45,8 @@ export interface SessionStore {
   /** The share of a session that holds now. */
   share(sessionId: SessionId): Promise<ShareRecord | null>;
   shareBySecret(secret: string): Promise<ShareRecord | null>;
-  /** The one that there is already, else this one. */
-  putShare(share: ShareRecord): Promise<ShareRecord>;
+  /** The one that there is already, else this one; null: the session has been deleted or has expired meanwhile. */
+  putShare(share: ShareRecord): Promise<ShareRecord | null>;
   /** Every link that was ever made for the session is dead from then on (U-384). False: there was none. */
   revokeShare(sessionId: SessionId): Promise<boolean>;
 }

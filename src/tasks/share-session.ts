@@ -9,12 +9,14 @@ import type { ShareRecord } from '../stores/session-store.ts';
 /** Publishes a session; the share that there is already is given again (UD-31). */
 export async function shareSession(services: Services, principal: string, name: string): Promise<ShareRecord> {
   const { sessionId } = await findLiveSession(services, principal, name);
-  return services.store.putShare({
+  const share = await services.store.putShare({
     shareId: shareIds.make(services.random.token()),
     sessionId,
     secret: Buffer.from(services.random.token() + services.random.token(), 'hex').toString('base64url'),
     createdAtMs: services.clock.now(),
   });
+  if (share === null) throw new NotFoundError('session');
+  return share;
 }
 
 /** @throws NotFoundError  The session, or that it is shared. */

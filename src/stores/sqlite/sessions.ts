@@ -132,13 +132,13 @@ function findShare(db: Reads, column: 'session_id' | 'secret', value: string): S
   return row === undefined ? null : shareRecord(row);
 }
 
-function putShare(tx: Transaction, share: ShareRecord): ShareRecord {
+function putShare(tx: Transaction, share: ShareRecord): ShareRecord | null {
   // One that was deleted or has expired meanwhile is not published again.
   const sql = `
     INSERT INTO shares (share_id, session_id, secret, created_at) SELECT ?, session_id, ?, ? FROM sessions
     WHERE session_id = ? AND expired_at IS NULL AND deleted_at IS NULL ON CONFLICT DO NOTHING`;
   tx.run(sql, share.shareId, share.secret, share.createdAtMs, share.sessionId);
-  return findShare(tx, 'session_id', share.sessionId) ?? share;
+  return findShare(tx, 'session_id', share.sessionId);
 }
 
 function shareRecord(row: Row): ShareRecord {
