@@ -282,6 +282,7 @@ function describeShares(fresh: Fresh): void {
         (stores[index % 2] ?? store).putShare(shareOf(`${index}`, a.sessionId)),
       ),
     );
+    expect(shares).not.toContain(null);
     expect(new Set(shares.map((share) => share?.secret)).size).toBe(1);
     expect(await store.share(a.sessionId)).toEqual(shares[0]);
     expect(await store.shareBySecret(shares[0]?.secret ?? '')).toEqual(shares[0]);
