@@ -29,6 +29,7 @@ const mayImport: Record<string, readonly string[]> = {
     'local-agent.ts',
     'data-keys.ts',
     'compose.ts',
+    'inspect.ts',
     'config.ts',
     'version.ts',
     'data-archive.ts',

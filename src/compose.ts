@@ -2,25 +2,24 @@
 
 import { assembleServices, startUpkeep } from './assemble-services.ts';
 import { createHarnessTools } from './harness-tools.ts';
-import { createHttpServer } from './http/server.ts';
+import { createHttpServer, type HttpServerOptions } from './http/server.ts';
+import type { HttpServer } from './http/route-server.ts';
+import { readTls, type TlsMaterial } from './http/read-tls.ts';
 import { createMetrics } from './http/metrics.ts';
-import { createNativeAdapter } from './harnesses/native/native-adapter.ts';
 import { createOwnerKey } from './auth/keys.ts';
-import { createRegistry, type HarnessRegistry } from './harnesses/registry.ts';
-import type { Catalogue, ProviderListing } from './engine/models/catalogue.ts';
+import type { HarnessRegistry } from './harnesses/registry.ts';
+import type { Catalogue } from './engine/models/catalogue.ts';
 import { createSessionFiles, type SessionFiles } from './files/session-files.ts';
 import { createUploads, type Uploads } from './files/uploads.ts';
 import { createWorkspaces, fixedWorkspace, type Workspaces } from './files/workspaces.ts';
-import { defaultPolicies } from './engine/policies.ts';
+import { createHarnesses } from './open-harnesses.ts';
 import { ensureHarness } from './tasks/ensure-harness.ts';
 import type { HarnessId } from './core/ids.ts';
-import { createMemoryContent } from './runtimes/memory-content.ts';
-import { createModelHealth, type ModelHealth } from './engine/model-health.ts';
+import { createModelHealth } from './engine/model-health.ts';
 import { keepHealth } from './keep-health.ts';
 import { nativeTools, type NativeTools } from './native-tools.ts';
 import { resolve } from 'node:path';
 import { openCatalogue } from './open-catalogue.ts';
-import { openShell } from './open-shell.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
 import { openPdfPreview, type PdfPreview } from './files/pdf-preview.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
@@ -33,18 +32,16 @@ import { superviseRuns } from './tasks/supervise-runs.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
 import { systemClock, systemRandom } from './system.ts';
 import { createLogger } from './logger.ts';
-import { createRedactor } from './core/redact.ts';
 import { ConfigurationError, RuntimeStateError, StorageError } from './core/errors.ts';
 import type { Clock } from './core/clock.ts';
 import type { RunPermissions } from './core/run-event.ts';
-import type { ContentStore } from './engine/content-store.ts';
 import { hostEnvironment, secretsOf, type Config } from './config.ts';
 import type { McpDeps } from './engine/mcp/connect-server.ts';
 import type { HarnessTools } from './harnesses/native/native-adapter.ts';
-import type { HarnessAdapter, HarnessStatus } from './harnesses/harness.ts';
+import type { HarnessAdapter } from './harnesses/harness.ts';
 import type { OwnershipPolicy } from './tasks/ownership.ts';
 import type { PrincipalLimitSettings } from './tasks/principal-limits.ts';
-import type { Repeated } from './tasks/repeat.ts';
+import { repeat, type Repeated } from './tasks/repeat.ts';
 import type { Services } from './tasks/services.ts';
 import type { Store } from './stores/store.ts';
 
@@ -73,6 +70,9 @@ export interface Server {
   close(): Promise<void>;
 }
 
+/** Certificates are renewed in place by other programs. */
+const renewTlsEveryMs = 60_000;
+
 /** @throws ConfigurationError  A setting that cannot work, or a data folder that is broken. */
 export async function createServer(config: Config, parts: Parts = {}): Promise<Server> {
   const { logger = loggerOf(config), clock = systemClock, adapters = [], ownership = {} } = parts;
@@ -86,7 +86,8 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const workspaces = createWorkspaces({ dataDir, ...(template === null ? {} : { template }) });
   const toolParts = partsOfTools({ clock, logger, cwd: dataDir });
   const tools = stack.use(nativeTools(config, toolParts));
-  let address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const tls = config.server.tls === null ? null : readTls(config.server.tls, clock.now());
+  let address = `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const linkBase = () => publicUrl ?? address;
   const files = createSessionFiles({
     dataDir,
@@ -121,24 +122,11 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   await folder.alone(async () => {
     for (const base of services.harnesses.bases) await ensureHarness(services, owner, base);
   });
-  const operatorKey = apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record;
   const webhooks = openWebhooks(services, config.webhooks);
-  const http = createHttpServer({
-    services,
-    operatorKey,
-    webhooks,
-    preview: previewOf(config, clock),
-    metrics,
-    settings: {
-      maxBodyBytes: config.limits.maxBodyBytes,
-      implementation: { name: 'reins', version: packageVersion() },
-      allowedOrigins: config.server.allowedOrigins,
-      ...(publicUrl === null ? {} : { publicUrl }),
-    },
-  });
+  const http = openHttp(config, { services, webhooks, metrics, tls });
   const rest = stack.move();
   let closing: Promise<void> | null = null;
-  let upkeep: Repeated | null = null;
+  const upkeep: Repeated[] = [];
   return {
     async listen() {
       await superviseRuns(services);
@@ -146,7 +134,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
       address = url;
       folder.writeUrl(url);
       if (closing !== null) throw new RuntimeStateError('This server is closed.');
-      upkeep = startUpkeep(services);
+      upkeep.push(startUpkeep(services), renewTls(http, { config, clock, logger }));
       const firstKey = apiKey === null ? await folder.alone(() => ensureKey(services, folder)) : null;
       return { url, firstKey };
     },
@@ -155,13 +143,48 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
         await using _rest = rest;
         // What is at work ends in front of its readers, and hears of a cancel, from elsewhere too.
         await services.runs.drain({ withinMs: config.limits.drainSeconds * 1_000 });
-        await Promise.all([http.close(), upkeep?.stop(), webhooks.delivery.stop()]);
+        await Promise.all([http.close(), ...upkeep.map((each) => each.stop()), webhooks.delivery.stop()]);
         await services.log.close();
         await services.ownership.leave();
       })();
       return closing;
     },
   };
+}
+
+function openHttp(
+  config: Config,
+  {
+    tls,
+    ...parts
+  }: Pick<HttpServerOptions, 'services' | 'webhooks' | 'metrics'> & { readonly tls: TlsMaterial | null },
+): HttpServer {
+  const { publicUrl, apiKey, allowedOrigins } = config.server;
+  const { clock } = parts.services;
+  return createHttpServer({
+    ...parts,
+    operatorKey: apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record,
+    preview: previewOf(config, clock),
+    settings: {
+      maxBodyBytes: config.limits.maxBodyBytes,
+      implementation: { name: 'reins', version: packageVersion() },
+      allowedOrigins,
+      tls,
+      ...(publicUrl === null ? {} : { publicUrl }),
+    },
+  });
+}
+
+function renewTls(
+  http: HttpServer,
+  { config, clock, logger }: { readonly config: Config; readonly clock: Clock; readonly logger: Logger },
+): Repeated {
+  const { tls } = config.server;
+  return repeat(clock, {
+    everyMs: renewTlsEveryMs,
+    work: async () => tls === null || http.renewTls(readTls(tls, clock.now())),
+    onFailure: (cause) => logger.error('The certificate cannot be read again; the old one stays in use.', {}, cause),
+  });
 }
 
 /** What tools of any kind are opened with. */
@@ -254,100 +277,10 @@ export function composeLocal(config: Config, { cwd, base, logger = silentLogger 
   };
 }
 
-export interface DoctorReport {
-  readonly node: string;
-  readonly dataDir: string;
-  readonly providers: readonly ProviderListing[];
-  /** What runs shell commands, and what it keeps them from. */
-  readonly shell: string;
-  readonly harnesses: readonly { readonly base: string; readonly label: string; readonly status: HarnessStatus }[];
-}
-
-/** The harnesses that a server with these settings would have, to be asked about; none of them can work. */
-export function openHarnesses(
-  config: Config,
-): AsyncDisposable & { readonly registry: HarnessRegistry; readonly catalogue: Catalogue } {
-  const parts = { clock: systemClock, logger: silentLogger };
-  const catalogue = openCatalogue(config, systemClock);
-  const tools = nativeTools(config, { ...parts, random: systemRandom, cwd: config.server.dataDir });
-  const registry = createHarnesses(config, { ...parts, catalogue, tools, content: createMemoryContent() });
-  return {
-    registry,
-    catalogue,
-    async [Symbol.asyncDispose]() {
-      await tools[Symbol.asyncDispose]();
-      await catalogue[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** What is installed and which models answer. Calls no model, writes nothing. */
-export async function inspect(config: Config): Promise<DoctorReport> {
-  await using installed = openHarnesses(config);
-  const { registry, catalogue } = installed;
-  const { dataDir } = config.server;
-  const harnesses = await Promise.all(
-    registry.bases.flatMap((base) => {
-      const adapter = registry.adapter(base);
-      return adapter === undefined ? [] : [adapter.probe().then((status) => ({ base, label: adapter.label, status }))];
-    }),
-  );
-  return { node: process.version, dataDir, providers: catalogue.providers(), shell: await shellOf(config), harnesses };
-}
-
-async function shellOf({ agent, server }: Config): Promise<string> {
-  try {
-    const parts = { clock: systemClock, random: systemRandom };
-    const shell = await openShell({ ...agent.shell, hidden: [server.dataDir] }, parts);
-    return shell === null ? 'off: the agent has no shell.' : shell.describe();
-  } catch (cause) {
-    if (cause instanceof ConfigurationError) return cause.message;
-    throw cause;
-  }
-}
-
 /** Its credential may come later; the server is of use until then. */
 function warnOfDefaultModel({ models }: Config, catalogue: Catalogue, logger: Logger): void {
   const choice = catalogue.choose(models.default);
   if (!choice.available) logger.warn('The default model cannot be served.', { model: choice.id, why: choice.why });
-}
-
-function createHarnesses(
-  config: Config,
-  o: {
-    readonly catalogue: Catalogue;
-    readonly logger: Logger;
-    readonly clock: Clock;
-    readonly content: ContentStore;
-    readonly tools: NativeTools;
-    readonly adapters?: readonly HarnessAdapter[];
-    readonly health?: ModelHealth;
-    readonly harnessTools?: HarnessTools;
-  },
-): HarnessRegistry {
-  const { catalogue, logger, clock, content, tools } = o;
-  const native = createNativeAdapter(
-    {
-      clock,
-      random: systemRandom,
-      logger,
-      policies: defaultPolicies,
-      tools: tools.tools,
-      sources: tools.sources,
-      redact: createRedactor(secretsOf(config)),
-      content,
-      health: o.health ?? createModelHealth({ clock }),
-      openModel: (ref) => catalogue.open(ref),
-    },
-    catalogue,
-    o.harnessTools,
-  );
-  const adapters = [native, ...(o.adapters ?? [])];
-  const { preferred } = config.harnesses;
-  const bases = adapters.map(({ base }) => base);
-  if (!bases.includes(preferred))
-    throw new ConfigurationError(`'harnesses.preferred' names '${preferred}'; this server has: ${bases.join(', ')}.`);
-  return createRegistry(adapters.toSorted((a, b) => Number(b.base === preferred) - Number(a.base === preferred)));
 }
 
 function createServices(o: {

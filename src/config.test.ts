@@ -50,6 +50,7 @@ describe('C1: command line, then environment, then file, then default', () => {
       dataDir: '/data',
       apiKey: null,
       logLevel: 'info',
+      tls: null,
       allowedOrigins: [],
     });
   });

@@ -81,6 +81,8 @@ const groups = {
       .transform((url) => url.replace(/\/+$/, ''))
       .nullable()
       .default(null),
+    /** PEM files; set: this server speaks TLS itself. */
+    tls: z.strictObject({ certFile: text, keyFile: text }).nullable().default(null),
     dataDir: text.default('~/.reins'),
     /** Web pages of these may read answers in a browser. */
     allowedOrigins: z
@@ -312,11 +314,18 @@ function withPaths(layer: Layer, folder: string): Layer {
     ...(Array.isArray(skills) ? { skills: pathsOf(skills) } : {}),
     ...(Array.isArray(templates) ? { templates: pathsOf(templates) } : {}),
   };
+  const tls = layer['server']?.['tls'];
+  const server = { ...layer['server'], ...absolute('server', 'dataDir')['server'], ...tlsWithPaths(tls, folder) };
   return {
     ...layer,
-    ...absolute('server', 'dataDir'),
+    ...(layer['server'] === undefined ? {} : { server }),
     ...(layer['agent'] === undefined ? {} : { agent: { ...agent, ...folders } }),
   };
+}
+
+function tlsWithPaths(tls: unknown, folder: string) {
+  if (typeof tls !== 'object' || tls === null) return {};
+  return { tls: Object.fromEntries(Object.entries(tls).map(([name, path]) => [name, toPath(String(path), folder)])) };
 }
 
 function parseJson(source: string, path: string): unknown {

@@ -5,7 +5,7 @@ import { createKey as makeKey, scopesOf } from './auth/keys.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { listKeys } from './tasks/list-keys.ts';
-import { openHarnesses } from './compose.ts';
+import { openHarnesses } from './open-harnesses.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { parseNewKey, toUhpKey, type NewKey, type UhpKey } from './protocol/uhp/key.ts';
 import { revokeKey } from './tasks/revoke-key.ts';

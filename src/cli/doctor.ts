@@ -1,12 +1,13 @@
 import { loadConfig } from '../config.ts';
-import type { DoctorReport } from '../compose.ts';
+import type { DoctorReport, Finding } from '../inspect.ts';
 import { parseVerbArgs, type Verb } from './verb.ts';
 
 const usage = `Usage: reins doctor [--json] [--data DIR] [--config FILE]
 
-Tells which providers of models have what they need, which harnesses are installed, which models they can ask for and why not
-others, what runs shell commands, the Node in use and the data folder. No call is made: that a key is set is all that is
-checked, not that it is right.
+Looks at what a server with these settings needs: the data folder, its database and its disk, the address, the certificate,
+programs that the settings name; what runs shell commands; which providers of models have what they need, which harnesses are
+installed, which models they can ask for and why not others. No call is made: that a key is set is all that is checked, not
+that it is right. Exit code 1 when something is wrong.
 `;
 
 const options = { json: { type: 'boolean' }, data: { type: 'string' }, config: { type: 'string' } } as const;
@@ -16,10 +17,10 @@ export const doctor: Verb = {
   async run(args, { out }) {
     const { values } = parseVerbArgs(args, { options, words: 0 });
     const config = loadConfig({ flags: { data: values.data, config: values.config, host: '127.0.0.1' } });
-    const { inspect } = await import('../compose.ts');
+    const { inspect } = await import('../inspect.ts');
     const report = await inspect(config);
     out.write(values.json === true ? `${JSON.stringify(report, null, 2)}\n` : describeReport(report));
-    return 0;
+    return report.findings.some(({ state }) => state === 'wrong') ? 1 : 0;
   },
 };
 
@@ -29,12 +30,18 @@ export function describeReport(report: DoctorReport): string {
     `Data folder  ${report.dataDir}`,
     `Shell        ${report.shell}`,
     '',
+    ...report.findings.map(describeFinding),
+    '',
     'Providers (no call is made: whether a key is right shows when a model is used)',
     ...describeProviders(report.providers),
     ...report.harnesses.flatMap((harness) => ['', ...describeHarness(harness)]),
     '',
   ].join('\n');
 }
+
+const marks = { well: '+', beware: '!', wrong: 'x' } as const;
+
+const describeFinding = ({ what, state, message }: Finding) => `  ${marks[state]} ${what}: ${message}`;
 
 function describeProviders(providers: DoctorReport['providers']): readonly string[] {
   const width = Math.max(0, ...providers.map(({ provider }) => provider.length));

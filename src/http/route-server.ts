@@ -7,7 +7,9 @@
 // H3. Closing: streams end after their current batch, waiting calls are refused, idle connections go; what still hangs on
 //     after the grace time is cut.
 
-import { METHODS, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { METHODS, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Server as TlsServer, createServer as createTlsServer } from 'node:https';
+import type { Server as PlainServer } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { KeyStore } from '../auth/authenticate.ts';
@@ -22,6 +24,7 @@ import { addJsonBody } from './json-body.ts';
 import { createCors } from './cors.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import type { AuditFact } from '../tasks/append-audit.ts';
+import type { TlsMaterial } from './read-tls.ts';
 import { idOf, type Call, type OpenCall, type Route, type RouteShape } from './route.ts';
 
 export interface RouteServerOptions {
@@ -35,6 +38,8 @@ export interface RouteServerOptions {
     readonly maxBodyBytes: number;
     /** Base of links; `https` declares TLS in front of this server (UD-71). */
     readonly publicUrl?: string;
+    /** PEM texts; given: this server speaks TLS itself. */
+    readonly tls?: TlsMaterial | null;
     /** Origins whose pages may read answers; absent: none. */
     readonly allowedOrigins?: readonly string[];
     /** How long a client may take to send its headers, and all of its request. Absent: 15 s and 5 min. */
@@ -42,9 +47,13 @@ export interface RouteServerOptions {
   };
 }
 
+type Server = PlainServer | TlsServer;
+
 export interface HttpServer {
   /** Resolves to the URL when requests are answered; port 0 takes any free one. */
   listen(host: string, port: number): Promise<string>;
+  /** From the next connection on, where this server speaks TLS. */
+  renewTls(material: TlsMaterial): void;
   /** Resolves when no connection is left (H3). */
   close(graceMs?: number): Promise<void>;
   readonly openCalls: number;
@@ -56,7 +65,7 @@ export function createRouteServer(routes: readonly Route[], options: RouteServer
   const cors = createCors(options.settings.allowedOrigins ?? []);
   const app = createApp(options);
   for (const route of routes) addRoute(app, route, { calls, audit: (fact) => options.audit(fact) });
-  const server = createServer(serverSettings(options), (request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
     // Overwritten, never trusted: Fastify takes its request id from here.
     const headers = standing();
     request.headers['x-request-id'] = headers['X-Request-Id'];
@@ -64,7 +73,10 @@ export function createRouteServer(routes: readonly Route[], options: RouteServer
     // A client that goes away in mid-answer is no fault; unheard, it would end the process.
     response.on('error', () => {});
     if (cors(request, response) === 'goes-on') app.routing(request, response);
-  });
+  };
+  const { tls = null } = options.settings;
+  const limits = serverSettings(options);
+  const server = tls === null ? createServer(limits, answer) : createTlsServer({ ...limits, ...tls }, answer);
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -79,7 +91,10 @@ export function createRouteServer(routes: readonly Route[], options: RouteServer
     async listen(host, port) {
       await app.ready();
       await startListening(server, host, port);
-      return urlOf(server, host);
+      return urlOf(server, { host, scheme: tls === null ? 'http' : 'https' });
+    },
+    renewTls(material) {
+      if (server instanceof TlsServer) server.setSecureContext(material);
     },
     close: (graceMs = 5_000) => closeAll({ server, sockets, app, calls, clock: options.clock }, graceMs),
     get openCalls() {
@@ -90,7 +105,7 @@ export function createRouteServer(routes: readonly Route[], options: RouteServer
 
 /** Makes the headers that each answer starts with. */
 function createStandingHeaders({ random, settings }: RouteServerOptions) {
-  const tls = settings.publicUrl?.startsWith('https:') === true;
+  const tls = settings.publicUrl?.startsWith('https:') === true || (settings.tls ?? null) !== null;
   const fixed = {
     'UHP-Version': defaultVersion,
     'X-Content-Type-Options': 'nosniff',
@@ -176,10 +191,10 @@ function startListening(server: Server, host: string, port: number): Promise<voi
   });
 }
 
-function urlOf(server: Server, host: string): string {
+function urlOf(server: Server, { host, scheme }: { readonly host: string; readonly scheme: string }): string {
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 interface Closable {
