@@ -74,6 +74,14 @@ test('files of a session are listed and come back byte for byte; an upload gives
   const path = join(server.dataDir, 'facts.txt');
   await writeFile(path, 'x');
   expect((await reins(server, ['files', 'upload', path])).out).toMatch(/^file_\w+\n$/);
+  for (const [words, problem] of [
+    [['upload', join(path, '..', 'nowhere')], /nowhere cannot be read: there is no such file/],
+    [['upload', join(path, '..')], /is no file/],
+    [['get', session, 'a.txt', '-o', join(path, '..', 'nowhere', 'a.txt')], /cannot be written: there is no such/],
+  ] as const) {
+    const { code, err } = await reins(server, ['files', ...words]);
+    expect([code === 0, err]).toEqual([false, expect.stringMatching(problem)]);
+  }
   expect(await reins(server, ['files', 'get', session, 'none.txt'])).toMatchObject({
     code: 1,
     err: expect.stringContaining("no file 'none.txt'"),

@@ -1,4 +1,6 @@
 import { basename } from 'node:path';
+import { once } from 'node:events';
+import { rename, rm, stat } from 'node:fs/promises';
 import { openAsBlob, createWriteStream } from 'node:fs';
 import { openRemote, remoteOptions, remoteUsage, table, told } from './remote.ts';
 import { parseVerbArgs, UsageError, type Terminal, type Verb } from './verb.ts';
@@ -61,10 +63,7 @@ async function perform(client: Client, [word, first, second]: readonly string[],
       if (how.output === undefined && out.isTerminal) throw new UsageError('a zip is no text: say -o FILE.');
       return save((await client.sessions.archive(first)).body, how);
     case 'upload': {
-      const blob = await openAsBlob(first).catch(() => {
-        throw new UsageError(`there is no file ${first}.`);
-      });
-      const file = await client.files.upload(blob, { filename: basename(first) });
+      const file = await client.files.upload(await openFile(first), { filename: basename(first) });
       return out.write(how.json ? `${JSON.stringify(file, null, 2)}\n` : `${file.id}\n`);
     }
     default:
@@ -74,6 +73,43 @@ async function perform(client: Client, [word, first, second]: readonly string[],
 
 async function save(body: ReadableStream<Uint8Array> | null, { output, terminal }: How): Promise<void> {
   const bytes = body === null ? Readable.from([]) : Readable.fromWeb(body);
-  if (output !== undefined) return pipeline(bytes, createWriteStream(output));
+  if (output !== undefined) return saveAs(output, bytes);
   for await (const chunk of bytes) terminal.out.write(chunk);
+}
+
+/** Under its name only once it is whole. */
+async function saveAs(output: string, bytes: Readable): Promise<void> {
+  const part = `${output}.part`;
+  const target = createWriteStream(part);
+  try {
+    await once(target, 'open').catch((cause: unknown) => {
+      throw new ReinsError(`${output} cannot be written: ${codeOf(cause)}.`, { cause });
+    });
+    await pipeline(bytes, target);
+    await rename(part, output);
+  } catch (cause) {
+    bytes.destroy();
+    await rm(part, { force: true });
+    throw cause;
+  }
+}
+
+async function openFile(path: string): Promise<Blob> {
+  const found = await stat(path).catch((cause: unknown) => {
+    throw new UsageError(`${path} cannot be read: ${codeOf(cause)}.`);
+  });
+  if (!found.isFile()) throw new UsageError(`${path} is no file.`);
+  return openAsBlob(path);
+}
+
+const problems: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'this user may not',
+  EISDIR: 'it is a folder',
+  ENOSPC: 'the disk is full',
+};
+
+function codeOf(cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+  return problems[code] ?? code;
 }

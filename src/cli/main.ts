@@ -26,9 +26,12 @@ const verbs: ReadonlyMap<string, VerbEntry> = new Map([
   ['cancel', { summary: 'stop a task of a server', load: async () => (await import('./cancel.ts')).cancel }],
   [
     'export',
-    { summary: 'write the data folder into one file', load: async () => (await import('./archive.ts')).exportVerb },
+    {
+      summary: 'write the data folder into one file',
+      load: async () => (await import('./export-import.ts')).exportVerb,
+    },
   ],
-  ['import', { summary: 'put such a file back', load: async () => (await import('./archive.ts')).importVerb }],
+  ['import', { summary: 'put such a file back', load: async () => (await import('./export-import.ts')).importVerb }],
   [
     'doctor',
     {
