@@ -17,7 +17,7 @@ const mayImport: Record<string, readonly string[]> = {
   'stores/sqlite': ['stores', 'core'],
   files: ['core', 'process'],
   packages: ['core', 'stores'],
-  tasks: ['core', 'views', 'harnesses', 'stores', 'files', 'packages'],
+  tasks: ['core', 'views', 'harnesses', 'stores', 'files', 'packages', 'net'],
   auth: ['core', 'stores'],
   http: ['core', 'protocol', 'tasks', 'files', 'stores', 'auth', 'webhooks'],
   client: ['core', 'protocol'],
@@ -32,7 +32,7 @@ const mayImport: Record<string, readonly string[]> = {
     'inspect.ts',
     'config.ts',
     'version.ts',
-    'data-archive.ts',
+    'data-export.ts',
   ],
   testing: ['core', 'engine', 'stores', 'runtimes', 'agent.ts'],
 };

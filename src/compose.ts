@@ -30,6 +30,8 @@ import { watchRuns } from './runtimes/watch-runs.ts';
 import { openWebhooks } from './webhooks/open-webhooks.ts';
 import { superviseRuns } from './tasks/supervise-runs.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
+import { sweepBundles } from './place-bundle.ts';
+import { sandboxedConverter } from './sandboxed-converter.ts';
 import { systemClock, systemRandom } from './system.ts';
 import { createLogger } from './logger.ts';
 import { ConfigurationError, RuntimeStateError, StorageError } from './core/errors.ts';
@@ -70,6 +72,7 @@ export interface Server {
   close(): Promise<void>;
 }
 
+const sweepBundlesEveryMs = 600_000;
 /** Certificates are renewed in place by other programs. */
 const renewTlsEveryMs = 60_000;
 
@@ -123,7 +126,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     for (const base of services.harnesses.bases) await ensureHarness(services, owner, base);
   });
   const webhooks = openWebhooks(services, config.webhooks);
-  const http = openHttp(config, { services, webhooks, metrics, tls });
+  const http = openHttp(config, { services, webhooks, metrics, tls, tools });
   const rest = stack.move();
   let closing: Promise<void> | null = null;
   const upkeep: Repeated[] = [];
@@ -132,9 +135,9 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
       await superviseRuns(services);
       const url = await http.listen(host, port);
       address = url;
-      folder.writeUrl(url);
+      folder.announce(url);
       if (closing !== null) throw new RuntimeStateError('This server is closed.');
-      upkeep.push(startUpkeep(services), renewTls(http, { config, clock, logger }));
+      upkeep.push(startUpkeep(services), keepBundles(services, dataDir), renewTls(http, { config, clock, logger }));
       const firstKey = apiKey === null ? await folder.alone(() => ensureKey(services, folder)) : null;
       return { url, firstKey };
     },
@@ -156,15 +159,19 @@ function openHttp(
   config: Config,
   {
     tls,
+    tools,
     ...parts
-  }: Pick<HttpServerOptions, 'services' | 'webhooks' | 'metrics'> & { readonly tls: TlsMaterial | null },
+  }: Pick<HttpServerOptions, 'services' | 'webhooks' | 'metrics'> & {
+    readonly tls: TlsMaterial | null;
+    readonly tools: NativeTools;
+  },
 ): HttpServer {
   const { publicUrl, apiKey, allowedOrigins } = config.server;
   const { clock } = parts.services;
   return createHttpServer({
     ...parts,
     operatorKey: apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record,
-    preview: previewOf(config, clock),
+    preview: previewOf(config, clock, tools),
     settings: {
       maxBodyBytes: config.limits.maxBodyBytes,
       implementation: { name: 'reins', version: packageVersion() },
@@ -187,6 +194,14 @@ function renewTls(
   });
 }
 
+function keepBundles({ store, random, clock, logger }: Services, dataDir: string): Repeated {
+  return repeat(clock, {
+    everyMs: sweepBundlesEveryMs,
+    work: () => sweepBundles({ store, random, dataDir }, clock.now()),
+    onFailure: (cause) => logger.error('Files of skills and plugins that are gone could not be removed.', {}, cause),
+  });
+}
+
 /** What tools of any kind are opened with. */
 function partsOfTools(own: Pick<McpDeps, 'clock' | 'logger' | 'cwd'>): McpDeps {
   return { ...own, random: systemRandom, version: packageVersion(), environment: hostEnvironment() };
@@ -202,15 +217,18 @@ function openHarnessTools(
     dataDir: server.dataDir,
     shell: () => tools.shell(),
     network,
+    reach: { allowHosts: agent.fetchHosts },
     skills: agent.skills,
   });
 }
 
-function previewOf({ files }: Config, clock: Clock): PdfPreview | null {
+function previewOf({ files, server }: Config, clock: Clock, tools: NativeTools): PdfPreview | null {
   const { converter } = files;
-  // Documents of agents are hostile: a converter reads them outside of any sandbox, so the operator has to name it (UD-57).
+  // Documents of agents are hostile, and not every machine has a sandbox for what reads them: the operator decides (UD-57).
   if (converter === null) return null;
-  return openPdfPreview({ clock, random: systemRandom, environment: hostEnvironment(), converter });
+  const environment = hostEnvironment();
+  const confine = sandboxedConverter({ dataDir: server.dataDir, environment, shell: () => tools.shell() });
+  return openPdfPreview({ clock, random: systemRandom, environment, converter, confine });
 }
 
 function loggerOf(config: Config): Logger {
@@ -327,6 +345,7 @@ function createServices(o: {
       auditRetentionSeconds: retention.auditSeconds,
       principalLimits: principalLimitsOf(config),
       templates: agent.templates,
+      allowHosts: agent.fetchHosts,
       linkBase: o.linkBase ?? (() => ''),
     },
   });

@@ -113,7 +113,7 @@ const groups = {
         network: z.enum(['none', 'full']).default('full'),
       })
       .prefault({}),
-    /** Hosts that `fetch_url` may reach though they are not public; `*.suffix` names all below it. */
+    /** Hosts that `fetch_url` and MCP servers of harnesses may reach though they are not public; `*.suffix` names all below it. */
     fetchHosts: z.array(text).default([]),
     /** MCP servers whose tools the agent has; allowed by being named here unless they say otherwise (UR-02). */
     mcp: z.array(mcpServer).default([]),

@@ -17,8 +17,8 @@ import { text } from 'node:stream/consumers';
 import { ZipFile } from 'yazl';
 
 const database = 'reins.db';
-/** What belongs to one machine or one process, and the database, which is copied by itself. */
-const leftOut = /^(?:reins\.db.*|server\.(?:pid|url|lock.*))$/;
+/** What belongs to one machine or one process, such as the key that its command line uses, and the database, which is copied by itself. */
+const leftOut = /^(?:reins\.db.*|key|servers|server\.(?:pid|url|lock.*))$/;
 const linkMode = 0o120000;
 const typeMask = 0o170000;
 
@@ -31,13 +31,24 @@ export async function exportData(dataDir: string, to: string): Promise<Archived>
   const source = join(dataDir, database);
   if (!existsSync(source)) throw new ConfigurationError(`There is no database in the data folder ${dataDir}.`);
   if (existsSync(to)) throw new ConfigurationError(`${to} is there already; choose another name.`);
+  if (!existsSync(dirname(resolve(to)))) throw new ConfigurationError(`There is no folder ${dirname(resolve(to))}.`);
   const temporary = await mkdtemp(join(tmpdir(), 'reins-export-'));
   try {
     const copy = join(temporary, database);
     using db = new DatabaseSync(source, { readOnly: true });
     await backup(db, copy);
     const zip = new ZipFile();
-    const written = pipeline(zip.outputStream, createWriteStream(`${to}.part`, { mode: 0o600, flags: 'wx' }));
+    const written = pipeline(zip.outputStream, createWriteStream(`${to}.part`, { mode: 0o600, flags: 'wx' })).catch(
+      (cause: unknown) => {
+        throw new ConfigurationError(
+          `${to} cannot be written: ${cause instanceof Error ? cause.message : 'why is not known'}.`,
+          {
+            cause,
+          },
+        );
+      },
+    );
+    written.catch(() => {}); // heard of below, where the files have been found
     addFile(zip, copy, { name: database, mode: 0o100600 });
     let files = 1;
     for await (const { path, mode, target } of filesOf(dataDir)) {
@@ -90,6 +101,7 @@ export async function importData(from: string, dataDir: string): Promise<Archive
   const there = await readdir(dataDir).catch(() => []);
   if (there.length > 0)
     throw new ConfigurationError(`The data folder ${dataDir} is not empty; name a new one with --data.`);
+  if (!existsSync(from)) throw new ConfigurationError(`There is no file ${from}.`);
   const zip = await openPromise(from, { autoClose: false }).catch((cause: unknown) => {
     throw new ConfigurationError(`${from} is no archive that can be read.`, { cause });
   });

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDataFolder } from './data-folder.ts';
 import { tmpdir } from 'node:os';
@@ -26,14 +26,24 @@ test('D1: what two servers do alone they do one after the other, also where one 
   expect([failed.status, done]).toEqual(['rejected', { status: 'fulfilled', value: 'two' }]);
 });
 
-test('server.pid names who started last, and goes with it alone', () => {
+test('server.pid and server.url name who answered last; when it goes, another one that still answers; a server that never did, nobody', () => {
   const path = folder();
-  const pidFile = join(path, 'server.pid');
-  const first = openDataFolder(path);
-  expect(readFileSync(pidFile, 'utf8')).toBe(`${process.pid}\n`);
-  writeFileSync(pidFile, '1\n');
+  const found = () =>
+    ['server.pid', 'server.url'].map((name) =>
+      existsSync(join(path, name)) ? readFileSync(join(path, name), 'utf8').trim() : null,
+    );
+  const [first, second, refused] = [openDataFolder(path), openDataFolder(path), openDataFolder(path)];
+  expect(found()).toEqual([null, null]);
+  first.announce('http://127.0.0.1:4242');
+  refused[Symbol.dispose]();
+  expect(found()).toEqual([`${process.pid}`, 'http://127.0.0.1:4242']);
+  second.announce('http://127.0.0.1:4244');
+  expect(found()).toEqual([`${process.pid}`, 'http://127.0.0.1:4244']);
+  second[Symbol.dispose]();
+  expect(found()).toEqual([`${process.pid}`, 'http://127.0.0.1:4242']);
+  // Of a process that is gone without a word.
+  writeFileSync(join(path, 'servers', '999999999-1'), 'http://127.0.0.1:1\n');
   first[Symbol.dispose]();
-  expect(readFileSync(pidFile, 'utf8')).toBe('1\n');
-  openDataFolder(path)[Symbol.dispose]();
-  expect(existsSync(pidFile)).toBe(false);
+  expect(found()).toEqual([null, null]);
+  expect(readdirSync(join(path, 'servers'))).toEqual([]);
 });

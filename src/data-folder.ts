@@ -16,6 +16,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -33,8 +34,8 @@ export interface DataFolder extends Disposable {
   alone<T>(work: () => Promise<T>): Promise<T>;
   /** Leaves the first key where only its owner, and the command line on this machine, can read it. */
   writeKey(key: string): void;
-  /** Tells the command line on this machine where this server answers. */
-  writeUrl(url: string): void;
+  /** This server answers there: the command line on this machine, and who wants to stop it, find it from now on. */
+  announce(url: string): void;
 }
 
 /** @throws ConfigurationError  It cannot be written. */
@@ -45,8 +46,12 @@ export function openDataFolder(path: string): DataFolder {
   requireWritable(file('server.lock'));
   requireWritable(file('reins.db'));
   for (const beside of ['reins.db-wal', 'reins.db-shm'].map(file)) if (existsSync(beside)) requireWritable(beside);
-  writePrivate(pidFile, String(process.pid));
-  let url: string | null = null;
+  const servers = file('servers');
+  let own: string | null = null;
+  const name = ({ pid, url }: Announced) => {
+    writePrivate(pidFile, String(pid));
+    writePrivate(file('server.url'), url);
+  };
   return {
     databasePath: file('reins.db'),
     async alone(work) {
@@ -54,16 +59,47 @@ export function openDataFolder(path: string): DataFolder {
       return await work();
     },
     writeKey: (key) => writePrivate(file('key'), key),
-    writeUrl(here) {
-      url = here;
-      writePrivate(file('server.url'), here);
+    announce(url) {
+      attempt(`The folder ${servers} cannot be made`, () => mkdirSync(servers, { recursive: true, mode: 0o700 }));
+      own = join(servers, `${process.pid}-${URL.parse(url)?.port ?? ''}`);
+      writePrivate(own, url);
+      name({ pid: process.pid, url });
     },
     [Symbol.dispose]() {
-      if (url !== null && readLine(file('server.url')) === url) rmSync(file('server.url'), { force: true });
-      // It names the server that started last.
-      if (readLine(pidFile) === String(process.pid)) rmSync(pidFile, { force: true });
+      if (own === null) return;
+      const url = readLine(own);
+      rmSync(own, { force: true });
+      if (readLine(pidFile) !== String(process.pid) || readLine(file('server.url')) !== url) return;
+      // Another server of this folder is the one to be found now.
+      const left = livingServers(servers)[0];
+      if (left !== undefined) return name(left);
+      for (const gone of [pidFile, file('server.url')]) rmSync(gone, { force: true });
     },
   };
+}
+
+interface Announced {
+  readonly pid: number;
+  readonly url: string;
+}
+
+/** What processes that are gone have left behind is removed. */
+function livingServers(servers: string): readonly Announced[] {
+  return readdirSync(servers).flatMap((entry) => {
+    const pid = Number.parseInt(entry, 10);
+    const url = readLine(join(servers, entry));
+    if (url !== null && isAlive(pid)) return [{ pid, url }];
+    rmSync(join(servers, entry), { force: true });
+    return [];
+  });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 const lockWithinMs = 10_000;

@@ -15,6 +15,7 @@ import { systemClock, systemRandom } from './system.ts';
 import { tmpdir } from 'node:os';
 import { toolContext } from './testing/tool-context.ts';
 import type { HarnessExtensions, PluginServer } from './core/run-event.ts';
+import type { HostRules } from './net/public-host.ts';
 import type { JsonObject } from './core/json.ts';
 import type { ToolSource } from './engine/tool.ts';
 
@@ -57,7 +58,7 @@ const logger = { info: write('info'), warn: write('warn'), error: write('error')
 const shell = () => openShell({ hidden: [join(base, 'data')] }, { clock, random: systemRandom });
 const isSandboxed = (await openShell({}, { clock, random: systemRandom }))?.kind === 'sandboxed';
 
-function open() {
+function open(reach: HostRules = { allowHosts: ['127.0.0.1'] }) {
   const tools = createHarnessTools({
     clock,
     logger,
@@ -69,6 +70,7 @@ function open() {
     cwd: base,
     dataDir: join(base, 'data'),
     network: 'full',
+    reach,
     skills: [],
   });
   opened.push(tools);
@@ -169,6 +171,20 @@ describe.skipIf(!isSandboxed)('where there is a sandbox', () => {
     await using again = tools.open(runWith({ plugins }), workspace());
     await call(again.sources, 'p_say');
     expect(starts()).toBe(2);
+  });
+
+  test('T2: it ends with its session, before a minute has passed, and takes nothing from another session', async () => {
+    const { bundle, plugins } = pluginOf('process.env.PLUGIN_DATA');
+    await putHarness({}, bundle);
+    const tools = open();
+    const said = [];
+    for (const session of [sessionId, sessionIds.make('two')]) {
+      await using each = tools.open(runWith({ plugins }, session), workspace());
+      said.push(await call(each.sources, 'p_say'));
+    }
+    await tools.forgetSession(sessionId);
+    expect(said.map((folder) => readdirSync(folder).toSorted())).toEqual([['starts'], ['lock', 'starts']]);
+    await tools.forgetSession(sessionIds.make('unknown'));
   });
 
   test('T2, B145: under another configuration it starts when that of the one before is gone', async () => {
@@ -285,6 +301,42 @@ describe.each(['http', 'sse'] as const)('servers over %s', (transport) => {
       expect(log.join('\n')).not.toContain('canary');
     },
   );
+
+  const loopback = async () => [{ address: '127.0.0.1', family: 4 }];
+  test.each([
+    ['an address of this machine', '127.0.0.1', {}],
+    ['a name of this machine', 'localhost', {}],
+    ['a name that leads to this machine', 'inside.example', { lookup: loopback }],
+    ['one beside what is allowed', 'inside.example', { lookup: loopback, allowHosts: ['127.0.0.1', 'example'] }],
+  ])('T7: %s is not connected to, from a harness or a plugin', async (_what, host, reach) => {
+    const inside = await serve((_, response) => response.writeHead(404).end());
+    const url = inside.url.replace('127.0.0.1', host);
+    await putHarness();
+    const mcpServers = [{ name: 'w', url, transport, secretHeaders: {} }];
+    const plugins = [
+      { name: 'own', bundle: 'b', skills: [], mcpServers: [{ name: 'p', url, transport, headers: {} }] },
+    ];
+    await using turn = open(reach).open(runWith({ mcpServers, plugins }), workspace());
+    expect((await listed(turn.sources)).degraded).toEqual(expect.arrayContaining(['mcp:w', 'mcp:p']));
+    expect(inside.seen).toEqual([]);
+    expect(log.join('\n')).toContain(`The host '${host}' is not a public one.`);
+  });
+
+  test('T7: a name that is allowed is connected to, whatever its address; a redirect away from it is judged anew', async () => {
+    const other = await serve((_, response) => response.writeHead(404).end());
+    const Location = other.url.replace('127.0.0.1', 'elsewhere.example');
+    const own = await serve((_, response) => response.writeHead(307, { Location }).end());
+    await putHarness();
+    const url = own.url.replace('127.0.0.1', 'inside.example');
+    const reach = { lookup: loopback, allowHosts: ['inside.example'] };
+    await using turn = open(reach).open(
+      runWith({ mcpServers: [{ name: 'w', url, transport, secretHeaders: {} }] }),
+      workspace(),
+    );
+    expect((await listed(turn.sources)).degraded).toEqual(['mcp:w']);
+    expect(own.seen.length).toBeGreaterThan(0);
+    expect(other.seen).toEqual([]);
+  });
 
   test('UD-37: a header whose value the harness has no more is left out', async () => {
     const own = await serve((_, response) => response.writeHead(404).end());

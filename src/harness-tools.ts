@@ -2,12 +2,14 @@
 //
 // T1. Nothing is opened before a run asks for its tools, and only what its log says it was admitted with (UD-35).
 // T2. Connections belong to one session and one configuration. They outlive a turn by a minute, so that the next one finds
-//     them; another configuration of that session starts no server before they are gone (B145).
+//     them, and end with their session; another configuration of that session starts no server before they are gone (B145).
 // T3. Files of skills and plugins are read-only; the shell tool finds them, too, where it is a sandbox (U-123).
 // T4. Programs of plugins run as the shell tool does: in its sandbox, or, where the operator has chosen the host, there. Where
 //     commands are only interpreted, they are missing, and named so.
 // T5. Secrets are asked for when a connection is made, and stand in no log (UD-37).
 // T6. What cannot be had takes nothing from the rest, and fails no run (UP-53).
+// T7. A server is connected to where it may lie, and nowhere else: whoever may make a harness is not let into the network of
+//     this machine by that (UR-52).
 
 import { createBashTool } from './engine/tools/bash.ts';
 import { join } from 'node:path';
@@ -20,6 +22,7 @@ import { readSecret } from './tasks/read-secret.ts';
 import type { HarnessExtensions, HarnessMcpServer, HarnessPlugin, PluginServer } from './core/run-event.ts';
 import type { HarnessId, SessionId } from './core/ids.ts';
 import type { HarnessTools } from './harnesses/native/native-adapter.ts';
+import type { HostRules } from './net/public-host.ts';
 import type { McpDeps } from './engine/mcp/connect-server.ts';
 import type { McpServer } from './engine/mcp/mcp-server.ts';
 import type { Shell, ShellNetwork } from './engine/shell/shell.ts';
@@ -33,6 +36,8 @@ export interface HarnessToolsOptions extends McpDeps {
   readonly skills: readonly string[];
   readonly shell: () => Promise<Shell | null>;
   readonly network: ShellNetwork;
+  /** Where servers that harnesses and plugins name may lie. */
+  readonly reach: HostRules;
 }
 
 const idleForMs = 60_000;
@@ -91,6 +96,10 @@ export function createHarnessTools(options: HarnessToolsOptions): HarnessTools &
       opened.cancelClose();
       opened.users += 1;
       return { sources: opened.sources, [Symbol.asyncDispose]: async () => release(opened) };
+    },
+    async forgetSession(sessionId) {
+      for (const opened of all) if (opened.sessionId === sessionId) close(opened);
+      await closing.get(sessionId);
     },
     async [Symbol.asyncDispose]() {
       for (const opened of all) close(opened);
@@ -205,7 +214,7 @@ async function openServers(
 
 /** What a harness is configured with is allowed by that (UR-02). */
 async function remoteServer(
-  { store }: HarnessToolsOptions,
+  { store, reach }: HarnessToolsOptions,
   { harnessId }: ExtendedSession,
   { name, url, transport, secretHeaders }: HarnessMcpServer,
 ): Promise<McpServer> {
@@ -214,7 +223,7 @@ async function remoteServer(
     const value = await readSecret({ store }, harnessId, handle);
     if (value !== null) headers[header] = value;
   }
-  return { name, url, transport, headers, permission: 'allow' };
+  return { name, url, transport, headers, reach, permission: 'allow' };
 }
 
 interface OwnedServer {
@@ -227,7 +236,7 @@ async function serverOfPlugin(
   { harnessId, sessionId, workspace }: ExtendedSession,
   { plugin, server }: OwnedServer,
 ): Promise<McpServer | null> {
-  if (server.transport !== 'stdio') return { ...server, permission: 'allow' };
+  if (server.transport !== 'stdio') return { ...server, reach: options.reach, permission: 'allow' };
   const root = await placeBundle(options, harnessId, plugin.bundle);
   const data = join(options.dataDir, 'plugin-data', sessionId, plugin.name);
   return pluginServer(options, server, { root, data, workspace });

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { fromBuffer, type Entry } from 'yauzl';
 import { join } from 'node:path';
 import { runIds } from '../src/core/ids.ts';
@@ -268,8 +268,10 @@ async function typesOfLog({ dataDir }: RunningServer, response: string): Promise
 }
 
 test('U-407, UD-57: a preview is a PDF or an error, never a broken one; an unknown file is unknown first', async () => {
-  const data = temporaryFolder();
-  const converter = join(data, 'converter');
+  // Not below /tmp, which the sandbox of the converter has of its own.
+  const place = mkdtempSync(join(existsSync('/var/tmp') ? '/var/tmp' : temporaryFolder(), 'reins-converter-'));
+  cleanups.push(async () => rmSync(place, { recursive: true, force: true }));
+  const converter = join(place, 'converter');
   const script =
     'for in; do :; done; [ "$(cat "$in")" = bad ] && exit 1; d="$(dirname "$in")"; mkdir "$d/out"; printf "%%PDF-1" > "$d/out/document.pdf"';
   writeFileSync(converter, `#!/bin/sh\n${script}\n`, { mode: 0o755 });

@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { join } from 'node:path';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { exportData, importData } from '../src/data-archive.ts';
+import { exportData, importData } from '../src/data-export.ts';
 import { startServer } from './support/in-process-server.ts';
 import { tmpdir } from 'node:os';
 
@@ -61,7 +61,7 @@ test('what is no archive, is cut off, or holds no database is refused, and leave
   const [text, target] = [join(at, 'x.zip'), join(at, 'data')];
   await writeFile(text, 'no zip at all');
   await expect(importData(text, target)).rejects.toThrow('no archive that can be read');
-  await expect(importData(join(at, 'none.zip'), target)).rejects.toThrow('no archive that can be read');
+  await expect(importData(join(at, 'none.zip'), target)).rejects.toThrow('There is no file');
   await mkdir(join(at, 'empty'));
   await expect(exportData(join(at, 'empty'), join(at, 'y.zip'))).rejects.toThrow('no database');
   expect((await readdir(at)).toSorted()).toEqual(['empty', 'x.zip']);

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createServer } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
-import { existsSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { findProgram } from '../src/process/find-program.ts';
 import { join } from 'node:path';
 import { readdir } from 'node:fs/promises';
@@ -14,8 +14,9 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-async function open(settings = {}): Promise<RunningServer> {
-  const server = await startServer(settings);
+/** Servers of harnesses may lie on this machine, as those of these tests do. */
+async function open(agent = {}): Promise<RunningServer> {
+  const server = await startServer({ agent: { fetchHosts: ['127.0.0.1'], ...agent } });
   cleanups.push(() => server.close());
   return server;
 }
@@ -141,6 +142,27 @@ test('UT-26: a disabled server is never contacted; one that cannot be reached fa
   expect(mcp.seen).toEqual([]);
 });
 
+test('UR-52: a server inside of the network is refused in a write, or not connected to, unless it is allowed', async () => {
+  const [server, mcp] = [await open({ fetchHosts: [] }), await mcpServer()];
+  const made = (body: object) => server.call('POST', '/v1/harnesses', { base: 'native', ...body });
+  const direct = await made({ mcp_servers: [{ name: 'fixture', url: mcp.url }] });
+  expect([direct.status, direct.body['error']]).toEqual([
+    400,
+    expect.objectContaining({ code: 'invalid_input', param: 'mcp_servers[0].url' }),
+  ]);
+  const packaged = await made({ plugins: [plugin({ type: 'streamable-http', url: mcp.url })] });
+  const detail = expect.objectContaining({ path: 'mcp.json#/mcpServers/fixture' });
+  expect([packaged.status, packaged.body['error']]).toEqual([
+    422,
+    expect.objectContaining({ code: 'plugin_invalid', detail }),
+  ]);
+  const url = mcp.url.replace('127.0.0.1', 'localhost');
+  const harness = await harnessWith(server, { mcp_servers: [{ name: 'fixture', url }] });
+  const { metadata } = await run(server, harness, 'Reply with exactly: ok');
+  expect(metadata['reins_degraded']).toEqual(['mcp:fixture']);
+  expect(mcp.seen).toEqual([]);
+});
+
 test('UT-27: a disabled tool of a server is not offered, and its call runs nothing', async () => {
   const [server, mcp] = [await open(), await mcpServer()];
   const harness = await harnessWith(server, {
@@ -167,7 +189,7 @@ test('UP-38: a tool goes by the name of its server, so that two servers of one t
 
 test('UP-38: where the server has one of that name as well, that of the harness is meant', async () => {
   const [ofServer, own] = [await mcpServer(), await mcpServer()];
-  const server = await open({ agent: { mcp: [{ name: 'fixture', transport: 'http', url: ofServer.url }] } });
+  const server = await open({ mcp: [{ name: 'fixture', transport: 'http', url: ofServer.url }] });
   const harness = await harnessWith(server, { mcp_servers: [{ name: 'fixture', url: own.url }] });
   const { text, body } = await run(server, harness, call('abc'));
   expect(body['status']).toBe('completed');
@@ -226,6 +248,16 @@ process.stdin.on('data', (piece) => {
 });
 `;
 
+/** What runs on this machine with that argument. */
+const programsWith = (argument: string) =>
+  globSync('/proc/[0-9]*/cmdline').filter((path) => {
+    try {
+      return readFileSync(path, 'utf8').split('\0').includes(argument);
+    } catch {
+      return false;
+    }
+  });
+
 describe.skipIf(findProgram('bwrap', process.env['PATH']) === null)(
   'programs of plugins, where bubblewrap is installed',
   () => {
@@ -251,12 +283,14 @@ describe.skipIf(findProgram('bwrap', process.env['PATH']) === null)(
       expect(said).toContain('"key":null');
       for (const name of ['inRoot', 'beside', 'host']) expect(said).toContain(`"${name}":"refused"`);
       expect(existsSync(join(data, 'kept'))).toBe(true);
+      expect(programsWith(data)).not.toEqual([]);
       await server.call('DELETE', `/v1/sessions/${String(metadata['session_id'])}`);
       expect(await readdir(join(server.dataDir, 'plugin-data'))).toEqual([]);
+      expect(programsWith(data)).toEqual([]);
     });
 
     test('UP-50: where commands are only interpreted it is missing, and named', async () => {
-      const server = await open({ agent: { shell: { kind: 'interpreted' } } });
+      const server = await open({ shell: { kind: 'interpreted' } });
       const harness = await harnessWith(server, {
         plugins: [plugin(stdio, [{ path: 'bin/server.js', content: program }])],
       });

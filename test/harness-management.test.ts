@@ -24,7 +24,11 @@ beforeAll(async () => {
   const limited = createKey({ principal: 'owner', scopes: ['read', 'tasks'], atMs: 1 });
   await store.putKey(limited.record);
   reader = limited.key;
-  server = await startServer({ data, logger: { info: note, warn: note, error: note } });
+  server = await startServer({
+    data,
+    settings: { agent: { fetchHosts: ['127.0.0.1'] } },
+    logger: { info: note, warn: note, error: note },
+  });
   harnesses = manage(server.url);
   others = manage(server.url, token);
 });

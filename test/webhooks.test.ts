@@ -114,6 +114,37 @@ test('UR-51: a receiver that never answers delays neither another one nor a task
   expect(dead.received.length).toBeLessThanOrEqual(3);
 });
 
+test('UR-51: receivers of one principal that never answer do not delay those of another', async () => {
+  const server = await open();
+  const [dead, alive] = [await receiver(() => null), await receiver(() => 200)];
+  const made = await server.call('POST', '/v1/reins/keys', { principal: 'ada', scopes: ['admin', 'manage', 'tasks'] });
+  const ada = String(made.body['key']);
+  for (let hook = 0; hook < 12; hook++) await server.call('POST', '/v1/reins/webhooks', { url: dead.url }, ada);
+  await server.call('POST', '/v1/reins/webhooks', { url: alive.url });
+  const { body } = await server.call('POST', '/v1/harnesses', { base: 'native' }, ada);
+  const task = { input: 'Reply with exactly: ok', metadata: { harness_id: body['id'] } };
+  for (let count = 0; count < 3; count++)
+    expect((await server.call('POST', '/v1/responses', task, ada)).status).toBe(200);
+  await dead.atLeast(8);
+  await server.call('POST', '/v1/responses', { input: 'Reply with exactly: ok' });
+  expect(await alive.atLeast(1)).toHaveLength(1);
+  expect(dead.received).toHaveLength(8);
+  const figures = String((await server.call('GET', '/metrics')).body['text']);
+  expect(figures).toMatch(/^reins_webhook_deliveries_pending (3[67])$/m);
+});
+
+test('UR-40: a principal has twenty webhooks at most; one that is deleted makes room', async () => {
+  const server = await open();
+  const make = () => server.call('POST', '/v1/reins/webhooks', { url: 'https://example.com/' });
+  const made = await Promise.all(Array.from({ length: 20 }, make));
+  expect(made.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+  const { status, body } = await make();
+  const detail = { limit: 20 };
+  expect([status, body['error']]).toEqual([409, expect.objectContaining({ code: 'reins_webhook_limit', detail })]);
+  await server.call('DELETE', `/v1/reins/webhooks/${String(made[0]?.body['id'])}`);
+  expect((await make()).status).toBe(200);
+});
+
 test('UR-41: a test is sent at once, and says how it went', async () => {
   const [server, hook] = [await open(), await receiver((nth) => (nth === 1 ? 200 : 500))];
   const made = await server.call('POST', '/v1/reins/webhooks', { url: hook.url, events: ['response.failed'] });

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { once } from 'node:events';
 import { rename, rm, stat } from 'node:fs/promises';
 import { openAsBlob, createWriteStream } from 'node:fs';
+import { show } from './output.ts';
 import { openRemote, remoteOptions, remoteUsage, table, told } from './remote.ts';
 import { parseVerbArgs, UsageError, type Terminal, type Verb } from './verb.ts';
 import { pipeline } from 'node:stream/promises';
@@ -45,11 +46,8 @@ async function perform(client: Client, [word, first, second]: readonly string[],
     case 'list': {
       const found = await client.sessions.files(first);
       const rows = found.map(({ filename, bytes, id }) => [filename, String(bytes), id]);
-      return out.write(
-        how.json
-          ? `${JSON.stringify({ files: found }, null, 2)}\n`
-          : `${rows.length === 0 ? 'There are no files.' : table(rows)}\n`,
-      );
+      const text = rows.length === 0 ? 'There are no files.' : table(rows);
+      return show(out, how.json ? JSON.stringify({ files: found }, null, 2) : text);
     }
     case 'get': {
       const file = (await client.sessions.files(first)).find(

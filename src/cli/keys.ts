@@ -1,5 +1,6 @@
 import { InvalidInputError } from '../core/errors.ts';
 import { loadConfig } from '../config.ts';
+import { show } from './output.ts';
 import { parseVerbArgs, UsageError, type Terminal, type Verb } from './verb.ts';
 import type { DataKeys } from '../data-keys.ts';
 
@@ -98,6 +99,6 @@ async function list(opened: DataKeys): Promise<Answer> {
 }
 
 function say({ out, err }: Terminal, { text, note }: Answer): void {
-  if (text !== '') out.write(`${text}\n`);
+  if (text !== '') show(out, text);
   if (note !== undefined) err.write(note);
 }

@@ -30,3 +30,13 @@ export function createOutput(stream: NodeJS.WriteStream): Output {
     },
   };
 }
+
+/** What a model, a tool or a user wrote must not steer the terminal: control characters other than tab and line end go. */
+export function printable(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]/gu, '');
+}
+
+/** A line of text that others had a hand in. */
+export function show(out: Output, text: string): void {
+  out.write(`${out.isTerminal ? printable(text) : text}\n`);
+}

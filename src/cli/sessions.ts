@@ -1,3 +1,4 @@
+import { show } from './output.ts';
 import { openRemote, remoteOptions, remoteUsage, table, told, when } from './remote.ts';
 import { parseVerbArgs, UsageError, type Verb } from './verb.ts';
 import type { Client } from '../client/index.ts';
@@ -21,7 +22,7 @@ export const sessions: Verb = {
     const [word = 'list', id] = words;
     const client = openRemote(values);
     const answer = await told(perform(client, { word, id, harness: values.harness, limit: limitOf(values.limit) }));
-    out.write(values.json === true ? `${JSON.stringify(answer.json, null, 2)}\n` : `${answer.text}\n`);
+    show(out, values.json === true ? JSON.stringify(answer.json, null, 2) : answer.text);
     return 0;
   },
 };

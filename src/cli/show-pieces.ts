@@ -1,3 +1,4 @@
+import { printable } from './output.ts';
 import { styleText } from 'node:util';
 import type { TextPiece } from '../views/text-view.ts';
 import type { Terminal } from './verb.ts';
@@ -42,9 +43,4 @@ export function createPieceWriter({ out, err }: Terminal): PieceWriter {
     note: aside,
     end: endLine,
   };
-}
-
-/** What a model or a tool wrote must not steer the terminal: control characters other than tab and line end go. */
-function printable(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n\t]/gu, '');
 }

@@ -83,10 +83,12 @@ export interface Client {
 /**
  * A client of the Unified Harness Protocol, for any server of it. Needs `fetch` and web streams, nothing of Node.
  * Nothing is sent before a verb is called.
- * @param url  Of the server, without `/v1`.
+ * @param url  Of the server, without `/v1`. In a page also a path. @throws TypeError  It is neither.
  * @param key  Null: none, for a server that asks for none, or a `fetch` that adds it.
  */
 export function connect(url: string, key: string | null, options: ClientOptions = {}): Client {
+  if (!/^(https?:\/\/|\/|$)/i.test(url))
+    throw new TypeError(`The address of a server begins with http:// or https://, or with / in a page of its own: '${url}'.`);
   const parts = createParts(url, key, options);
   const run = (request: RunRequest, { idempotencyKey, onUnknown, signal }: RunOptions = {}) =>
     createTask(parts, {

@@ -3,7 +3,7 @@ import type { ServerFacts } from './client-parts.ts';
 import type { Transport } from './transport.ts';
 import type { VerbOptions } from './shapes.ts';
 
-/** A capability that a server does not name is false (U-032). */
+/** A capability that a server does not name is false (U-032). Of the protocol's files the client loads types only: it is for browsers. */
 const nothing: Capabilities = {
   streaming: false,
   sessions: false,

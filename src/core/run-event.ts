@@ -510,7 +510,14 @@ export interface EventData {
     readonly durationMs: number;
   };
   gap: {
-    readonly reason: 'event_history_unavailable' | 'events_pruned' | 'deltas_lost' | 'log_limit';
+    readonly reason:
+      | 'event_history_unavailable'
+      | 'events_pruned'
+      | 'deltas_lost'
+      | 'log_limit'
+      /** Files that the run made are no artifacts: there was no room for them, or nobody could look. */
+      | 'files-limit'
+      | 'files-unchecked';
     readonly from?: number;
     readonly to?: number;
     readonly step?: number;

@@ -12,7 +12,7 @@
 import { compactable, compactTranscript, withoutOutput, type Message, type PlacedMessage } from '../core/transcript.ts';
 import { readContext } from './context-view.ts';
 import { estimateTokens, tokensOfText, unitsOfTokens } from './token-estimate.ts';
-import { spentBudget } from './budgets.ts';
+import { spentBudget } from '../core/budgets.ts';
 import { summaryPrompt } from './summary-prompt.ts';
 import { toWellFormed } from '../core/text.ts';
 import type { CompactionPolicy } from './policies.ts';

@@ -5,7 +5,7 @@
 //     with: each kind of going on has its own limit (E-400 to E-408).
 // N3. While one call of a batch waits for a person the whole batch waits (E-525).
 
-import { spentBudget, outputTokensLeft } from './budgets.ts';
+import { spentBudget, outputTokensLeft } from '../core/budgets.ts';
 import { isOpen, type LastStep, type OpenStep, type RunState } from '../core/run-state.ts';
 import { lapsOf } from './loop-guard.ts';
 import type { BudgetReached } from '../core/run-event.ts';

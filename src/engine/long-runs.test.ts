@@ -105,7 +105,13 @@ test('a compaction, and a look ahead that never came true, begin another lineage
   expect(of([asked, replied], { clearedThrough: 0 }).lineage).not.toBe(real.lineage);
 });
 
-const bytes = new Uint8Array([1]);
+/** A PNG of one pixel. */
+const bytes = new Uint8Array(
+  Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  ),
+);
 const content: ContentStore = {
   putContent: async () => ({ ref: 'never', bytes: 0 }),
   content: vi.fn(async () => bytes),

@@ -1,5 +1,5 @@
 import { readContext } from './context-view.ts';
-import { outputTokensLeft } from './budgets.ts';
+import { outputTokensLeft } from '../core/budgets.ts';
 import type { OpenedModel } from './model.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { Tool } from './tool.ts';

@@ -5,7 +5,7 @@
 // Z3. Arguments with a second JSON value behind the first are two calls melted into one: malformed (E-307, B077).
 
 import { IncompleteStreamError, MalformedReplyError } from '../core/errors.ts';
-import { ReplyBlocks } from './reply-blocks.ts';
+import { ReplyBlocks } from '../core/reply-blocks.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type {
   LanguageModelV4FinishReason,

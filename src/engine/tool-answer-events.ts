@@ -20,6 +20,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Middleware, ToolResultText } from './middleware.ts';
 import type { CallProgress, CallState, RunState } from '../core/run-state.ts';
 import type { RunId } from '../core/ids.ts';
+import { toolMediaType } from './tool-media-type.ts';
 
 /** Changes what the model reads of a result, never the raw one (E-532). */
 type ChangeAnswer = NonNullable<Middleware['afterTool']>;
@@ -129,7 +130,7 @@ async function readable(
   for (const { mediaType, data } of output.media ?? []) {
     const kept = await keep(data, { runId, ...options });
     if (kept === null) lost.push(`\n[A result of the type ${mediaType} could not be kept.]`);
-    else media.push({ ...kept, mediaType });
+    else media.push({ ...kept, mediaType: toolMediaType(mediaType, data) });
   }
   const shown = media.length === 0 ? {} : { media };
   const most = limits.maxResultChars;

@@ -104,10 +104,10 @@ describe('E-551, B016: a strange result', () => {
 
 test('E-552: what is binary is kept by reference, does not count as text, and a model that cannot take it reads what it is', async () => {
   const data = new Uint8Array(50_000);
-  const { rig, answer } = await answerTo({ content: 'See.', media: [{ mediaType: 'image/png', data }] });
+  const { rig, answer } = await answerTo({ content: 'See.', media: [{ mediaType: 'audio/wav', data }] });
   expect(answer).toBe('See.');
-  expect(rig.events('tool-result')[0]?.data.media).toMatchObject([{ mediaType: 'image/png', bytes: 50_000 }]);
-  expect(JSON.stringify(rig.model.calls[1]?.prompt.at(-1))).toContain('image/png');
+  expect(rig.events('tool-result')[0]?.data.media).toMatchObject([{ mediaType: 'audio/wav', bytes: 50_000 }]);
+  expect(JSON.stringify(rig.model.calls[1]?.prompt.at(-1))).toContain('audio/wav');
 });
 
 describe('E-532: result middleware', () => {

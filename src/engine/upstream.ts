@@ -6,7 +6,7 @@
 // U3. Nothing rejects: every ending is an arrival.
 
 import { callTimeoutMs, type EnginePolicies } from './policies.ts';
-import { createMailbox, type Mailbox } from './mailbox.ts';
+import { createMailbox, type Mailbox } from '../process/mailbox.ts';
 import { listenToBytes } from './upstream-bytes.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import { startWatch, type Notice, type Watch, type WatchLimits } from './watch.ts';

@@ -3,6 +3,7 @@
 import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
+import { z } from 'zod';
 import { isInside } from './is-inside.ts';
 import type { Entry, FileEntry } from './workspace-state.ts';
 
@@ -37,10 +38,25 @@ export async function readLines(path: string): Promise<HeldState> {
   return new Map(entriesOf(`[${lines.join(',')}]`));
 }
 
+const entries = z.array(
+  z.tuple([
+    z.string(),
+    z.discriminatedUnion('kind', [
+      z.object({
+        kind: z.literal('file'),
+        bytes: z.number(),
+        mode: z.number(),
+        stamp: z.string(),
+        sha256: z.string().nullable(),
+      }),
+      z.object({ kind: z.literal('link'), target: z.string() }),
+      z.object({ kind: z.literal('folder'), mode: z.number() }),
+    ]),
+  ]),
+);
+
 function entriesOf(text: string): readonly (readonly [string, HeldEntry])[] {
-  // It was written here.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return JSON.parse(text) as readonly (readonly [string, HeldEntry])[];
+  return entries.parse(JSON.parse(text));
 }
 
 /** Makes an empty folder what it was. @param folders  Where bytes may be, by their hash. */

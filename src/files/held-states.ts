@@ -4,7 +4,7 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eachOf } from './each-of.ts';
-import { keepFile } from './keep-file.ts';
+import { isUnfinished, keepFile } from './keep-file.ts';
 import { readHeld, writeHeld, type HeldEntry, type HeldState } from './held-state.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 import type { WorkspaceState } from './workspace-state.ts';
@@ -97,7 +97,8 @@ function hashesOf(state: HeldState | null): readonly string[] {
   return entries.flatMap((entry) => (entry.kind === 'file' && entry.sha256 !== null ? [entry.sha256] : []));
 }
 
+/** Of what is kept in a folder, by hash; not of what a crash has cut off. */
 export async function sizesOf(folder: string): Promise<ReadonlyMap<string, number>> {
-  const sizes = (await readdir(folder)).map(async (name) => [name, (await stat(join(folder, name))).size] as const);
-  return new Map(await Promise.all(sizes));
+  const names = (await readdir(folder)).filter((name) => !isUnfinished(name));
+  return new Map(await Promise.all(names.map(async (name) => [name, (await stat(join(folder, name))).size] as const)));
 }

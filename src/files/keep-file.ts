@@ -1,10 +1,20 @@
 import { constants } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { open, readlink, realpath, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, readdir, readlink, realpath, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stampOf, type FileEntry } from './workspace-state.ts';
 
 const chunkBytes = 256 * 1024;
+const unfinished = '.new-';
+
+export function isUnfinished(name: string): boolean {
+  return name.startsWith(unfinished);
+}
+
+/** Removes what was cut off; nobody may be at it. */
+export async function removeUnfinished(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) if (isUnfinished(name)) await rm(join(folder, name), { force: true });
+}
 
 /**
  * Copies a file of a working directory to `<folder>/<sha256>`; its hash. What is copied is what was looked at: the file is
@@ -15,7 +25,7 @@ const chunkBytes = 256 * 1024;
 export async function keepFile(path: string, entry: FileEntry, folder: string): Promise<string | null> {
   const source = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
   if (source === null) return null;
-  const temporary = join(folder, `.new-${createHash('sha256').update(path).digest('hex')}`);
+  const temporary = join(folder, `${unfinished}${createHash('sha256').update(path).digest('hex')}`);
   const isSame = async () => stampOf(await source.stat({ bigint: true })) === entry.stamp;
   try {
     if ((await placeOf(source, path)) !== path || !(await isSame())) return null;

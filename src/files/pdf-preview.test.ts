@@ -1,10 +1,19 @@
 import { afterEach, expect, test } from 'vitest';
 import { ConfigurationError } from '../core/errors.ts';
-import { mkdtemp, open as openFile, readdir, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { mkdtemp, open as openFile, readdir, realpath, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openPdfPreview, PreviewFailedError, type PdfPreview } from './pdf-preview.ts';
+import {
+  openPdfPreview,
+  PreviewBusyError,
+  PreviewFailedError,
+  type PdfPreview,
+  type PdfPreviewOptions,
+} from './pdf-preview.ts';
 import { systemClock, systemRandom } from '../system.ts';
 import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
+import { openShell } from '../open-shell.ts';
+import { sandboxedConverter } from '../sandboxed-converter.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -18,14 +27,18 @@ interface Rig {
 }
 
 /** A program in the place of LibreOffice: it gets `$in`, the document, and `$out`, where the PDF is to be. */
-async function open(script: string): Promise<Rig> {
-  const folder = await mkdtemp(join(tmpdir(), 'reins-converter-'));
+async function open(script: string, confine?: PdfPreviewOptions['confine']): Promise<Rig> {
+  // Not below /tmp, which the sandbox has of its own.
+  const folder = await mkdtemp(
+    join(await realpath(existsSync('/var/tmp') ? '/var/tmp' : tmpdir()), 'reins-converter-'),
+  );
   cleanups.push(() => rm(folder, { recursive: true, force: true }));
   const program = join(folder, 'soffice');
   const head = `#!/bin/sh\nhere="${folder}"\nfor in; do :; done\nout="$(dirname "$in")/out/document.pdf"\nmkdir -p "$(dirname "$out")"\n`;
   await writeFile(program, `${head}${script}\n`, { mode: 0o755 });
   const environment = { PATH: process.env['PATH'] };
-  const preview = openPdfPreview({ clock: systemClock, random: systemRandom, environment, converter: program });
+  const parts = { clock: systemClock, random: systemRandom, environment, converter: program };
+  const preview = openPdfPreview(confine === undefined ? parts : { ...parts, confine });
   if (preview === null) throw new Error('There is a converter.');
   return {
     folder,
@@ -78,6 +91,54 @@ test('a client that goes stops its converter, and conversions come one after ano
   await writeFile(join(folder, 'go'), '');
   expect(await second).toBeInstanceOf(PreviewFailedError);
 });
+
+test('D1, D2: only so many wait for the converter; who leaves makes room at once', async () => {
+  const { preview, document, folder } = await open('while [ ! -e "$here/go" ]; do sleep 0.05; done');
+  const input = await document('x');
+  const leaving = new AbortController();
+  const failed = (signal: AbortSignal) => preview.convert(input, 'a.txt', signal).catch((cause: unknown) => cause);
+  const first = failed(never);
+  await expect.poll(async () => (await readdir(folder)).length).toBe(2);
+  const left = failed(leaving.signal);
+  const others = Array.from({ length: 15 }, () => failed(leaving.signal));
+  expect(await failed(never)).toBeInstanceOf(PreviewBusyError);
+  leaving.abort();
+  expect(await left).toBe(leaving.signal.reason);
+  const late = failed(never);
+  await writeFile(join(folder, 'go'), '');
+  expect(await Promise.all([first, late])).toEqual([expect.any(PreviewFailedError), expect.any(PreviewFailedError)]);
+  expect(new Set(await Promise.all(others))).toEqual(new Set([leaving.signal.reason]));
+});
+
+test('D3: what a converter leaves in place of the PDF is not followed', async () => {
+  const secret = 'printf "%%PDF-secret" > "$here/secret"';
+  for (const script of [
+    'ln -s "$here/secret" "$out"',
+    'rmdir "$(dirname "$out")"; mkdir "$here/out"; cp "$here/secret" "$here/out/document.pdf"; ln -s "$here/out" "$(dirname "$out")"',
+    'mkfifo "$out"',
+  ]) {
+    const { preview, document } = await open(`${secret}; ${script}`);
+    await expect(preview.convert(await document('x'), 'a.txt', never)).rejects.toThrow(PreviewFailedError);
+  }
+});
+
+const shell = () => openShell({}, { clock: systemClock, random: systemRandom });
+const isSandboxed = (await shell())?.kind === 'sandboxed';
+
+test.skipIf(!isSandboxed)(
+  'D3: a converter in the sandbox writes its folder alone, and sees no network and no data',
+  async () => {
+    const dataDir = await mkdtemp(join(await realpath('/var/tmp'), 'reins-data-'));
+    cleanups.push(() => rm(dataDir, { recursive: true, force: true }));
+    await writeFile(join(dataDir, 'key'), 'secret');
+    const confine = sandboxedConverter({ dataDir, environment: process.env, shell });
+    const look = `ls "${dataDir}"; echo x 2>/dev/null >"$here/x" && echo wrote; grep -c : /proc/net/dev; cat "$in"`;
+    const { preview, document, folder } = await open(`{ printf "%%PDF-"; ${look}; } >"$out"`, confine);
+    await using pdf = await preview.convert(await document('text'), 'a.txt', never);
+    expect(await pdf.readFile('utf8')).toBe('%PDF-1\ntext');
+    expect(await readdir(folder)).not.toContain('x');
+  },
+);
 
 test('without a converter there is no preview; one that is named and missing stops the start', () => {
   const parts = { clock: systemClock, random: systemRandom, environment: { PATH: '/nowhere' } };

@@ -124,7 +124,7 @@ test('B119: links, second names, pipes and sparse files are left where they are,
   expect(await files.has(run(1))).toBe(false);
   await rm(join(root, 'sparse'));
   await files.begin(run(2));
-  expect(await files.finish(run(2))).toEqual({ changes: [], left: [] });
+  expect(await files.finish(run(2))).toEqual({ changes: [], isCut: false, left: [] });
   expect(await files.left(sessionId)).not.toContain('sparse');
 });
 
@@ -160,13 +160,27 @@ test('U-423, F4: what is over the bounds of a session is left out and named, and
   await files.begin(run(1));
   await place('large', 'x'.repeat(11));
   await place('small', 'x');
-  expect(await files.finish(run(1))).toMatchObject({ changes: [{ path: 'small' }], left: ['large'] });
+  expect(await files.finish(run(1))).toMatchObject({ changes: [{ path: 'small' }], isCut: true, left: ['large'] });
   await files.begin(run(2));
+  expect(await files.finish(run(2))).toMatchObject({ changes: [], isCut: false });
   await place('second', 'y');
   await place('third', 'z');
   const { changes, left } = await files.finish(run(2));
   expect([...changes.map(({ path }) => path), ...left].toSorted()).toEqual(['second', 'third']);
   expect(changes).toHaveLength(1);
+});
+
+test('F4: what a crash has cut off takes no room, and is gone as soon as the session works again', async () => {
+  const { files, place, dataDir } = await open({ maxBytes: 10, maxFiles: 1 });
+  await files.begin(run(1));
+  const folder = join(dataDir, 'files', sessionId);
+  for (const name of ['kept', 'held']) await writeFile(join(folder, name, '.new-1'), 'x'.repeat(20));
+  await place('made', 'm');
+  expect(await files.finish(run(1))).toMatchObject({ changes: [{ path: 'made' }], isCut: false });
+  // Of a run that goes on after a crash, too.
+  await files.begin(run(1));
+  expect(await readdir(join(folder, 'kept'))).toEqual([sha256('m')]);
+  expect(await readdir(join(folder, 'held'))).toEqual([]);
 });
 
 test('UD-28: the newest twenty states are held, and bytes that only older ones name are gone', async () => {
@@ -202,6 +216,11 @@ test('what a crash cut off on the disk is as if it were not there', async () => 
   await appendFile(join(folder, 'begun', `${run(1).runId}.given`), '["b",{"k');
   expect(await files.has(run(1))).toBe(false);
   expect(await files.left(sessionId)).toEqual([]);
+  for (const other of ['[["a",{"kind":"file"}]]', '{"a":1}']) {
+    await writeFile(join(folder, 'states', `${run(1).runId}.json`), other);
+    await writeFile(join(folder, 'left.json'), other);
+    expect([await files.has(run(1)), await files.left(sessionId)]).toEqual([false, []]);
+  }
   expect((await files.finish(run(1))).changes).toHaveLength(1);
 });
 

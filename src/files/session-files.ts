@@ -15,7 +15,9 @@ import { join } from 'node:path';
 import { createHeldStates, sizesOf, type RunPlace } from './held-states.ts';
 import { keepChanges, type FileChange } from './keep-changes.ts';
 import { fillFrom, hashIn, readHeld, readLines, writeHeld } from './held-state.ts';
-import { keepFile } from './keep-file.ts';
+import { keepFile, removeUnfinished } from './keep-file.ts';
+import { parsedOrText } from '../core/json.ts';
+import { z } from 'zod';
 import { mayBeArtifact, readEntry, readState, type FileEntry, type WorkspaceState } from './workspace-state.ts';
 import type { FileHandle } from 'node:fs/promises';
 import { sessionIds, type SessionId } from '../core/ids.ts';
@@ -24,13 +26,18 @@ import type { Workspaces } from './workspaces.ts';
 
 export interface RunChanges {
   readonly changes: readonly FileChange[];
+  /** Whether there was no room for some, or too much to look at (F4). */
+  readonly isCut: boolean;
   /** Paths that could not be kept, and were not named before: too much, or not what may be read. */
   readonly left: readonly string[];
 }
 
 export interface SessionFiles {
-  /** Remembers how the working directory stands as a run begins. Does nothing for a run that has begun before. */
-  begin(place: RunPlace): Promise<void>;
+  /**
+   * Remembers how the working directory stands as a run begins. Does nothing for a run that has begun before. False: there is
+   * too much of it, and what the run makes will not be known.
+   */
+  begin(place: RunPlace): Promise<boolean>;
   /** A file was put into the working directory of a run at work: it is there as if it had been there before. */
   given(place: RunPlace, path: string): Promise<void>;
   /** What the run made, changed and removed since it began; the bytes are kept. */
@@ -59,6 +66,7 @@ export interface SessionFilesOptions {
 }
 
 const mostNamed = 1_000;
+const paths = z.array(z.string());
 
 export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
   const { dataDir, workspaces } = options;
@@ -85,8 +93,12 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
     const begun = await begunOf(place);
     const state = heldFrom(now, [await states.newest(sessionId), begun ?? new Map()]);
     const room = await roomOf(at(sessionId, 'kept'), options);
+    let isCut = begun !== null && now.extent === 'part';
     const keep = async (path: string, entry: FileEntry) => {
-      if (!room.take(entry.bytes)) return null;
+      if (!room.take(entry.bytes)) {
+        isCut = true;
+        return null;
+      }
       const sha256 = await keepFile(join(root, path), entry, at(sessionId, 'kept'));
       return sha256 === null ? null : { ...entry, sha256 };
     };
@@ -94,7 +106,7 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
       begun === null ? { changes: [], missed: [] } : await keepChanges({ root, now, begun, state, keep });
     const left = await noteLeft(sessionId, { now, changes, missed: [...now.skipped.filter(mayBeArtifact), ...missed] });
     await states.hold(place, { root, now, state });
-    return { changes, left };
+    return { changes, isCut, left };
   }
 
   /** Those that were not named before. What lies there no more, or was kept since, is named no more. */
@@ -116,23 +128,25 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
 
   async function leftOf(sessionId: SessionId): Promise<readonly string[]> {
     const text = await readFile(at(sessionId, 'left.json'), 'utf8').catch(() => '');
-    // It was written here; what a crash has left of it names nothing.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return text.endsWith(']') ? (JSON.parse(text) as readonly string[]) : [];
+    // What a crash has left of it names nothing.
+    return paths.safeParse(parsedOrText(text)).data ?? [];
   }
 
   return {
     async begin({ sessionId, runId }) {
       const root = await ready(sessionId);
+      // Only one run works in a session: what is unfinished was left by a crash.
+      for (const folder of ['kept', 'held']) await removeUnfinished(at(sessionId, folder));
       const path = at(sessionId, 'begun', `${runId}.json`);
-      if ((await readHeld(path)) !== null) return;
+      if ((await readHeld(path)) !== null) return true;
       const now = await readState(root);
       // Those of earlier runs of the session are of no more use.
       await rm(at(sessionId, 'begun'), { recursive: true, force: true });
       // Of what was not looked at nobody can tell later whether it is new.
-      if (now.extent === 'part') return;
+      if (now.extent === 'part') return false;
       await mkdir(at(sessionId, 'begun'), { mode: 0o700 });
       await writeHeld(path, heldFrom(now, [await states.newest(sessionId)]));
+      return true;
     },
     async given({ sessionId, runId }, path) {
       const entry = await readEntry(join(await ready(sessionId), path));

@@ -5,7 +5,7 @@
 // A2. A turn ends with exactly one `run-result` and never throws for a failed run, only for misuse (P-072). The host
 //     makes the ending of an adapter that throws, stops or goes on.
 // A3. Optional methods are the capabilities: a missing one means "cannot", and clients are told so (P-070).
-// A4. `run-started` is the host's own; an adapter never yields it.
+// A4. `run-started` is the host's own, and so is what a changed file is kept as (`fileId`); an adapter never yields them.
 // A5. The host answers a group that holds a committed event with the committed events that the log has taken in since it
 //     last did: facts from outside, then the group's own. Where an ending is not among them, somebody spoke before it was
 //     stored: the turn goes on (E-661). An adapter that does not care may ignore the answers.
@@ -70,6 +70,11 @@ export interface TurnOptions {
   readonly compactions: CompactionRequests;
   /** Remembered decisions as they are now (E-609). */
   rules(): Promise<readonly Rule[]>;
+  /**
+   * What people say to the run while it is at work, as soon as the log has it; until the signal aborts. For runtimes that
+   * must be told at once: the answers of A5 hold the same facts, later.
+   */
+  outside(signal: AbortSignal): AsyncIterable<RunEvent>;
 }
 
 /** Groups of drafts, answered as A5 says. */
@@ -107,4 +112,6 @@ export interface HarnessAdapter {
   /** Finds the model for a task; null = the default one. */
   chooseModel(requested: string | null): Promise<ModelChoice>;
   openSession(options: OpenSessionOptions): Promise<HarnessSession>;
+  /** The session is gone for good: whatever of it goes on between turns has ended when this resolves. Absent: nothing does. */
+  forgetSession?(sessionId: SessionId): Promise<void>;
 }

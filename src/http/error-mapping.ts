@@ -7,11 +7,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { InvalidInputError, RequestError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { toEnvelope } from '../protocol/uhp/error.ts';
+import { verbOf } from './door.ts';
 
 export interface ErrorContext {
   readonly requestId: string;
   readonly maxBodyBytes: number;
+  /** What the route takes; absent: JSON. */
+  readonly bodyForm?: string;
 }
+
+const jsonForm = 'JSON, announced as Content-Type: application/json';
 
 /** What the caller is told about any thrown value. */
 export function toRequestError(error: unknown, context: ErrorContext): RequestError {
@@ -20,7 +25,7 @@ export function toRequestError(error: unknown, context: ErrorContext): RequestEr
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return tooLarge(context.maxBodyBytes);
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new InvalidInputError('The body must be JSON, announced as Content-Type: application/json.');
+      return new InvalidInputError(`The body must be ${context.bodyForm ?? jsonForm}.`);
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new InvalidInputError('The body is not as long as its Content-Length says.');
     case 'FST_ERR_BAD_URL':
@@ -43,7 +48,13 @@ export function sendError(
 ): void {
   const { request, reply, logger, maxBodyBytes } = call;
   if (reply.raw.destroyed) return void reply.hijack();
-  const answer = toRequestError(error, { requestId: request.id, maxBodyBytes });
+  const { route } = request.routeOptions.config;
+  const takesForm = route !== undefined && verbOf(route, request.method)?.body === 'stream';
+  const answer = toRequestError(error, {
+    requestId: request.id,
+    maxBodyBytes,
+    ...(takesForm ? { bodyForm: 'a multipart/form-data form' } : {}),
+  });
   if (answer.status >= 500)
     logger.error('A request failed.', { request_id: request.id, method: request.method, code: answer.code }, error);
   void reply

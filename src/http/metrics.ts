@@ -1,4 +1,5 @@
-// What a server tells Prometheus. Every figure counts what happened at this server, also where several work on one folder.
+// What a server tells Prometheus. Where several work on one folder, a figure counts what happened at this one, unless it says
+// otherwise.
 //
 // N1. No label holds what people chose: no principal, id, path or prompt; a base, a status or a route's pattern does.
 // N2. What a run costs here is a few additions; the rest is reckoned when somebody asks.
@@ -9,7 +10,7 @@ import type { Services } from '../tasks/services.ts';
 
 export interface Metrics {
   /** Counts what the log of these services publishes, for as long as it does. */
-  watch(services: Pick<Services, 'log' | 'runs'>): void;
+  watch(services: Pick<Services, 'log' | 'runs' | 'store'>): void;
   /** A stream of the route begins; call the first function at its first event, the second at its end. */
   openStream(route: string): { firstEvent(seconds: number): void; closed(): void };
   /** One transaction of the log is over. */
@@ -61,13 +62,21 @@ export function createMetrics(): Metrics {
   }
 
   return {
-    watch({ log, runs }) {
+    watch({ log, runs, store }) {
       log.onPublish((_, events) => events.forEach(count));
       const running: Gauge = new Gauge({
         name: 'reins_tasks_running',
         help: 'Tasks at work or waiting for their turn here.',
         registers,
         collect: (): void => running.set(runs.running().length),
+      });
+      const pending: Gauge = new Gauge({
+        name: 'reins_webhook_deliveries_pending',
+        help: 'Deliveries to webhooks that are still to be made, by whichever server of the folder.',
+        registers,
+        collect: async (): Promise<void> =>
+          // The other figures are needed most where the store does not answer.
+          pending.set(await store.pendingDeliveries().catch(() => Number.NaN)),
       });
     },
     openStream(route) {

@@ -408,7 +408,7 @@ describe('resuming', () => {
     expect(await error(repeat('3', {}))).toEqual([400, 'reins_cursor_without_key']);
     expect(await error(repeat('3', { 'Idempotency-Key': 'unknown' }))).toEqual([410, 'reins_event_log_expired']);
     expect(bench.modelCalls()).toBe(1);
-    await bench.services.store.prune({ endedBeforeMs: Date.now() + 1_000 });
+    await bench.services.store.prune({ endedBeforeMs: Date.now() + 1_000, nowMs: Date.now() + 1_000 });
     expect(await error(get('starting_after=1'))).toEqual([410, 'reins_event_log_expired']);
     expect((await bench.send('GET', `/v1/responses/${id}`)).status).toBe(200);
   });

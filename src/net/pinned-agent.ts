@@ -1,7 +1,8 @@
 import type { Agent } from 'undici';
 import type { LookupAddress } from 'node:dns';
+import type { LookupFunction } from 'node:net';
 
-const connectWithinMs = 10_000;
+export const connectWithinMs = 10_000;
 
 /**
  * Connects to the given addresses, whatever the name would resolve to now; name and certificate stay the URL's. So what was
@@ -11,13 +12,15 @@ export async function pinnedAgent(addresses: readonly LookupAddress[]): Promise<
   const { Agent } = await import('undici');
   return new Agent({
     allowH2: false,
-    connect: {
-      timeout: connectWithinMs,
-      lookup(_hostname, { all }, give) {
-        const [first = { address: '', family: 0 }] = addresses;
-        if (all === true) give(null, [...addresses]);
-        else give(null, first.address, first.family);
-      },
-    },
+    connect: { timeout: connectWithinMs, lookup: lookupOf(addresses) },
   });
+}
+
+/** Every name has these addresses. */
+export function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
+  return (_hostname, { all }, give) => {
+    const [first = { address: '', family: 0 }] = addresses;
+    if (all === true) give(null, [...addresses]);
+    else give(null, first.address, first.family);
+  };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkedAddresses, isPublicAddress, UrlRefusal } from './public-host.ts';
+import { checkedAddresses, isPublicAddress, isRefusedAddress, UrlRefusal } from './public-host.ts';
 
 describe('UR-52: an address is public', () => {
   test('only if it is unicast and meant for the whole internet', () => {
@@ -94,6 +94,14 @@ describe('UR-52: the addresses of a host', () => {
     for (const spelling of [...spellings, '169.254.169.254', '[fd00:ec2::254]'])
       await expect(check(new URL(`http://${spelling}/`).hostname)).rejects.toThrow(UrlRefusal);
     expect(await check(new URL('http://1.1/').hostname, ['1.0.0.1'])).toEqual([{ address: '1.0.0.1', family: 4 }]);
+  });
+
+  test('are judged by what is written, where they are: a name is not', () => {
+    for (const host of ['10.0.0.1', '[::1]', '127.0.0.1.']) {
+      expect([host, isRefusedAddress(host)]).toEqual([host, true]);
+      expect([host, isRefusedAddress(host, { allowHosts: [host] })]).toEqual([host, false]);
+    }
+    for (const host of ['1.1.1.1', '[2606:4700::1111]', 'localhost']) expect(isRefusedAddress(host)).toBe(false);
   });
 
   test('H3: a refusal does not tell them', async () => {

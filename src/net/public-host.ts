@@ -30,15 +30,27 @@ export async function checkedAddresses(hostname: string, rules: HostRules): Prom
   const host = bare(hostname);
   const family = isIP(host);
   const addresses = family === 0 ? await lookup(host) : [{ address: host, family }];
-  const isAllowed = allowHosts.some((pattern) => fits(host, bare(pattern)));
-  if (addresses.length === 0 || !(isAllowed || addresses.every(({ address }) => isPublicAddress(address))))
+  if (
+    addresses.length === 0 ||
+    !(isAllowed(host, allowHosts) || addresses.every(({ address }) => isPublicAddress(address)))
+  )
     throw new UrlRefusal(`The host '${host}' is not a public one.`);
   return addresses;
+}
+
+/** Whether a host is refused for what is written: an address that is not public. A name is judged by where it leads, later. */
+export function isRefusedAddress(hostname: string, { allowHosts = [] }: Pick<HostRules, 'allowHosts'> = {}): boolean {
+  const host = bare(hostname);
+  return isIP(host) !== 0 && !isPublicAddress(host) && !isAllowed(host, allowHosts);
 }
 
 /** Without the brackets of an IPv6 address and the dot of a complete name. */
 function bare(host: string): string {
   return host.toLowerCase().replaceAll(/^\[|\]$|\.$/g, '');
+}
+
+function isAllowed(host: string, allowHosts: readonly string[]): boolean {
+  return allowHosts.some((pattern) => fits(host, bare(pattern)));
 }
 
 function fits(host: string, pattern: string): boolean {

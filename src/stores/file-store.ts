@@ -29,6 +29,6 @@ export interface FileStore {
   filesOfSession(sessionId: SessionId): Promise<readonly FileRecord[]>;
   /** All artifacts that a run made or changed, in the order of its log. */
   filesOfRun(runId: RunId): Promise<readonly FileRecord[]>;
-  /** Forgets uploads that were made before; gives them, so that their bytes can go. */
+  /** Forgets uploads that were made before and that no task at work, or waiting, was given; gives them, so that their bytes can go. */
   expireUploads(createdBeforeMs: number): Promise<readonly FileRecord[]>;
 }

@@ -21,6 +21,39 @@ export interface Spending {
   readonly uploadBytes: number;
 }
 
+/** Null = no cap. */
+export interface TaskCaps {
+  readonly runningTasks: number | null;
+  readonly tasksPerMinute: number | null;
+}
+
+export interface TaskCounts {
+  readonly running: number;
+  readonly begun: number;
+  /** Of those begun: when a window opens again. */
+  readonly oldestAtMs: number | null;
+}
+
+export interface CapReached {
+  readonly cap: keyof TaskCaps;
+  /** Null where it cannot be told: a task has to end first. */
+  readonly retryAfterMs: number | null;
+}
+
+export const capWindowMs = 60_000;
+
+/** The cap that is reached by who has so many tasks; null: none (UR-53). @param counts  Those begun in the window before `atMs`. */
+export function capReached(
+  caps: TaskCaps,
+  { running, begun, oldestAtMs }: TaskCounts,
+  atMs: number,
+): CapReached | null {
+  const { runningTasks, tasksPerMinute } = caps;
+  if (runningTasks !== null && running >= runningTasks) return { cap: 'runningTasks', retryAfterMs: null };
+  if (tasksPerMinute === null || begun < tasksPerMinute) return null;
+  return { cap: 'tasksPerMinute', retryAfterMs: (oldestAtMs ?? atMs) + capWindowMs - atMs };
+}
+
 export interface AuditEntry {
   readonly entryId: string;
   readonly atMs: number;
@@ -50,13 +83,17 @@ export interface PrincipalStore {
   /** @param day  `YYYY-MM-DD`, UTC. */
   spending(principal: string, day: string): Promise<Spending>;
   spend(principal: string, day: string, more: Partial<Spending>): Promise<void>;
-  /** Tasks of a principal: at work now, and begun since; of the latter the oldest, when a window opens again. */
-  taskCounts(
+  /** Charges uploaded bytes where all of them have room: of many at once none passes the limit. False: nothing was charged. */
+  reserveUpload(
     principal: string,
-    sinceMs: number,
-  ): Promise<{ readonly running: number; readonly begun: number; readonly oldestAtMs: number | null }>;
+    day: string,
+    upload: { readonly bytes: number; readonly limit: number | null },
+  ): Promise<boolean>;
+  /** Tasks of a principal: at work now, and begun since. */
+  taskCounts(principal: string, sinceMs: number): Promise<TaskCounts>;
 
   appendAudit(entry: AuditEntry): Promise<void>;
+  auditEntry(entryId: string): Promise<AuditEntry | null>;
   audit(filter: AuditFilter): Promise<readonly AuditEntry[]>;
   pruneAudit(beforeMs: number): Promise<number>;
 }

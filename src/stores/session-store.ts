@@ -2,7 +2,7 @@
 
 import type { HarnessId, RunId, SessionId, ShareId } from '../core/ids.ts';
 import type { Message } from '../core/transcript.ts';
-import type { SessionRecord } from './store.ts';
+import type { RunRecord, SessionRecord } from './store.ts';
 import type { Todo } from '../core/run-event.ts';
 
 /** The conversation that a session begins with, as its model reads it, and the task list that was left. */
@@ -35,13 +35,18 @@ export interface SessionStore {
   /**
    * Removes what a session holds, that of runs which worked for its own included: events, responses, approvals, rules, queue,
    * files, contents, shares. Its runs stay as deleted, as long as their idempotency keys answer for them. False: there is none.
-   * The session must not be running.
+   * None of them may be at work.
    */
   deleteSession(sessionId: SessionId): Promise<boolean>;
+  /** Its runs and all that worked for them, at any depth and in the order they began; of a deleted session too. */
+  familyOf(sessionId: SessionId): Promise<readonly Pick<RunRecord, 'runId' | 'sessionId' | 'status'>[]>;
   /** Whether it was there, and was deleted: of one that never was nothing is known. */
   isSessionDeleted(sessionId: SessionId): Promise<boolean>;
-  /** The responses of a session that can be read, oldest first. */
-  responsesOfSession(sessionId: SessionId): Promise<readonly RunId[]>;
+  /** The responses of a session that can be read, oldest first; those behind turn `after`, if that is given. */
+  responsesOfSession(
+    sessionId: SessionId,
+    page?: { readonly after: number; readonly limit: number },
+  ): Promise<readonly RunId[]>;
   /** The share of a session that holds now. */
   share(sessionId: SessionId): Promise<ShareRecord | null>;
   shareBySecret(secret: string): Promise<ShareRecord | null>;

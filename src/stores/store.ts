@@ -14,11 +14,11 @@
 //     from the logs (E-002); `approval-decided` never enters a log twice for one approval (E-602).
 // L7. A fact from outside (`user-message`, `approval-decided`) is appended by any process, without owning the run (E-801).
 
-import type { ApprovalId, HarnessId, RuleId, RunId, SessionId } from '../core/ids.ts';
+import type { ApprovalId, FileId, HarnessId, RuleId, RunId, SessionId } from '../core/ids.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { FileStore } from './file-store.ts';
 import type { FinalStatus, ModelRef } from '../core/outcome.ts';
-import type { PrincipalStore } from './principal-store.ts';
+import type { CapReached, PrincipalStore, Spending, TaskCaps } from './principal-store.ts';
 import type { SessionHistory, SessionStore } from './session-store.ts';
 import type { WebhookStore } from './webhook-store.ts';
 export type { KeyRecord } from './principal-store.ts';
@@ -238,15 +238,17 @@ export interface Admission {
   /** Absent: the session must exist and be free; present: it is made, unless another task has made it meanwhile. */
   readonly newSession?: {
     readonly title: string;
-    /** The conversation it begins with, of its own: the session that it was taken from may go (UD-28). */
+    /** The conversation it begins with, of its own: the session that it was taken from may go, once it is admitted (UD-28). */
     readonly fork?: { readonly from: RunId; readonly history: SessionHistory; readonly contents: readonly string[] };
   };
   /** Refused as `limited` where the principal has as many tasks at work, or begun within a minute (UR-53). */
-  readonly caps?: { readonly runningTasks: number | null; readonly tasksPerMinute: number | null };
+  readonly caps?: TaskCaps;
   /** The tip the caller continues: checked inside the transaction, so that two tasks never both follow one (B106). */
   readonly previousRunId: RunId | null;
   readonly store: boolean;
   readonly parentRunId?: RunId;
+  /** Uploads that it is given by name: they are kept until it has ended. */
+  readonly uploads?: readonly FileId[];
   /** The waiting entry that this run starts: marked as started in the same transaction; refused as `not-queued` without. */
   readonly queued?: { readonly messageId: string };
   readonly owner: string;
@@ -261,14 +263,13 @@ export type AdmitResult =
   | { readonly outcome: 'replayed'; readonly runId: RunId; readonly sameBody: boolean }
   | { readonly outcome: 'busy'; readonly runningRunId: RunId }
   | { readonly outcome: 'not-tip'; readonly tip: RunId | null }
+  /** There is none, or none any more: the session, or the response that is forked. */
   | { readonly outcome: 'no-session' }
+  /** The same, past its retention (UD-61). */
+  | { readonly outcome: 'expired' }
   /** Whom it was to work for has ended, or shall stop (E-813). */
   | { readonly outcome: 'parent-over' }
-  | {
-      readonly outcome: 'limited';
-      readonly cap: 'runningTasks' | 'tasksPerMinute';
-      readonly retryAfterMs: number | null;
-    }
+  | ({ readonly outcome: 'limited' } & CapReached)
   | { readonly outcome: 'not-queued' };
 
 export interface Append {
@@ -282,8 +283,8 @@ export interface Append {
     readonly status: FinalStatus;
     readonly response: JsonObject | null;
     readonly atMs: number;
-    /** What its principal is charged with; absent: nothing. */
-    readonly spent?: { readonly tokens: number; readonly dollars: number };
+    /** What its principal is charged with: what is known. Absent: nothing. */
+    readonly spent?: Pick<Partial<Spending>, 'tokens' | 'dollars'>;
   };
 }
 
@@ -295,7 +296,9 @@ export type AppendResult =
 export type EnqueueResult =
   | { readonly outcome: 'queued'; readonly position: number }
   | { readonly outcome: 'known'; readonly task: QueuedTask }
-  | { readonly outcome: 'full' };
+  | { readonly outcome: 'full' }
+  /** The session is deleted or expired; nothing was stored. */
+  | { readonly outcome: 'no-session' };
 
 export interface FactFromOutside {
   readonly event: Extract<UnnumberedEvent, { type: 'user-message' | 'approval-decided' }>;
@@ -381,8 +384,14 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
   /** False when there is none. */
   deleteRule(ruleId: RuleId): Promise<boolean>;
 
-  /** At most `most` entries that have not ended wait in a session (UR-21). `known`: the id is used; nothing was stored. */
-  enqueue(task: Omit<QueuedTask, 'status' | 'runId'>, most: number): Promise<EnqueueResult>;
+  /**
+   * At most `most` entries that have not ended wait in a session (UR-21). `known`: the id is used; nothing was stored.
+   * `uploads`: what it names is kept until it is started, or taken back.
+   */
+  enqueue(
+    task: Omit<QueuedTask, 'status' | 'runId'> & Pick<Admission, 'uploads'>,
+    most: number,
+  ): Promise<EnqueueResult>;
   /** Entries of a session in order: those that wait, and the one whose run is at work (UR-32). */
   queue(sessionId: SessionId): Promise<{ readonly tasks: readonly QueuedTask[]; readonly held: boolean }>;
   /** False when there is none that waits. */
@@ -416,15 +425,19 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
   putHarness(record: HarnessRecord, bundles?: readonly Bundle[]): Promise<void>;
   /** Of a principal; another's reads as absent. */
   bundle(principal: string, ref: string): Promise<Bundle | null>;
+  /** Of all principals. */
+  bundleRefs(): Promise<readonly string[]>;
 
   idempotency(principal: string, key: string): Promise<{ readonly runId: RunId; readonly bodyHash: string } | null>;
   /**
    * Forgets keys and removes live events of runs that ended before `endedBeforeMs` (UD-14, UD-62). Works in pieces too
    * short to hold anybody up; once the signal aborts it stops between two of them, and the next call goes on. The fold of
-   * a log is the same before, after and in between (E-845). Gives what is done for good.
+   * a log is the same before, after and in between (E-845). Gives what is done for good. Frees contents and bundles that
+   * nobody has named for some time, of which `nowMs` is the end.
    */
   prune(due: {
     readonly endedBeforeMs: number;
+    readonly nowMs: number;
     readonly signal?: AbortSignal;
   }): Promise<{ readonly keys: number; readonly runs: number }>;
   /** Whether `prune` has begun to remove live events of a run. */

@@ -26,6 +26,9 @@ export interface WebhookRecord {
   readonly createdAtMs: number;
 }
 
+/** What a change sets; absent stays. */
+export type WebhookChange = Partial<Pick<WebhookRecord, 'url' | 'events' | 'description' | 'enabled'>>;
+
 export interface DeliveryRecord {
   /** The same over all attempts: the receiver's idempotency key. */
   readonly deliveryId: string;
@@ -44,6 +47,11 @@ export interface DeliveryRecord {
   readonly nextAttemptAtMs: number | null;
 }
 
+/** One that shall be tried now, for whom. */
+export interface DueDelivery extends DeliveryRecord {
+  readonly principal: string;
+}
+
 /** How an attempt went. */
 export type DeliveryOutcome = Pick<
   DeliveryRecord,
@@ -55,12 +63,18 @@ export type DeliveryOutcome = Pick<
  * asked for, a recovery; of runs that work for nobody else, to enabled webhooks of their principal that want them.
  */
 export interface WebhookStore {
-  putWebhook(record: WebhookRecord): Promise<void>;
+  /** False: its principal has `most` already; nothing was stored. */
+  addWebhook(record: WebhookRecord, most: number): Promise<boolean>;
+  /**
+   * As it is then; null: there is none, or none `at` that url any more, and nothing was stored. What others set meanwhile stays.
+   */
+  changeWebhook(webhookId: WebhookId, change: WebhookChange, at?: string): Promise<WebhookRecord | null>;
   webhook(webhookId: WebhookId): Promise<WebhookRecord | null>;
   webhooks(principal: string): Promise<readonly WebhookRecord[]>;
   /** With its deliveries. False: there is none. */
   deleteWebhook(webhookId: WebhookId): Promise<boolean>;
   putDelivery(record: DeliveryRecord): Promise<void>;
+  delivery(deliveryId: string): Promise<DeliveryRecord | null>;
   /** Newest first; those behind `after`. */
   deliveries(
     webhookId: WebhookId,
@@ -71,9 +85,11 @@ export interface WebhookStore {
     readonly nowMs: number;
     readonly untilMs: number;
     readonly limit: number;
-    /** Webhooks that shall not be among them: they have enough under way. */
-    readonly except: readonly WebhookId[];
-  }): Promise<readonly DeliveryRecord[]>;
+    /** Whose shall not be among them: they have enough under way. */
+    readonly except: { readonly webhooks: readonly WebhookId[]; readonly principals: readonly string[] };
+  }): Promise<readonly DueDelivery[]>;
+  /** How many are still to be made, to enabled webhooks. */
+  pendingDeliveries(): Promise<number>;
   settleDelivery(deliveryId: string, outcome: DeliveryOutcome): Promise<void>;
   /** Forgets deliveries that were settled before, or due before and not tried since: their webhook is switched off. */
   pruneDeliveries(beforeMs: number): Promise<number>;

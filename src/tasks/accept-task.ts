@@ -1,5 +1,6 @@
 // A request becomes a task: everything that can be refused is refused before the one transaction that admits it (UD-67),
-// and a crash on either side of that transaction loses nothing and starts nothing twice (E-050).
+// and a crash on either side of that transaction loses nothing and starts nothing twice (E-050). What costs little is judged
+// first: for who has no room no file is copied and no byte stored.
 
 import { chooseModel, type TaskModel } from './choose-model.ts';
 import { executeRun } from './execute-run.ts';
@@ -8,11 +9,18 @@ import { findPlace, forkUnavailable, notTip, type Place } from './find-place.ts'
 import { head, toWellFormed } from '../core/text.ts';
 import { readHistory } from './read-history.ts';
 import { keptItems } from './input-items.ts';
-import { takeInFiles, type FilesOwner, type TakenIn } from './take-in-files.ts';
+import { findFiles, namedUploads, takeInFiles, type FilesOwner, type TakenIn } from './take-in-files.ts';
 import { limitsOf, refuseTimeout, withinQuota } from './task-limits.ts';
-import { capsOf, quotaLeft, type QuotaLeft } from './principal-limits.ts';
+import { capsOf, chargeUpload, quotaLeft, refuseOverCaps, type QuotaLeft } from './principal-limits.ts';
 import { takeSlot } from './take-slot.ts';
-import { NotFoundError, RateLimitedError, RequestError, SessionBusyError, TaskEndedError } from '../core/errors.ts';
+import {
+  NotFoundError,
+  RateLimitedError,
+  RequestError,
+  SessionBusyError,
+  SessionExpiredError,
+  TaskEndedError,
+} from '../core/errors.ts';
 import { runConfigOf } from './run-config.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { Admission, AdmitResult, IdempotencyClaim, RunRecord } from '../stores/store.ts';
@@ -60,7 +68,12 @@ export async function acceptTask(services: Services, request: TaskRequest): Prom
   refuseTimeout(services, request.body);
   const place = await findPlace(services, request);
   const model = await chooseModel(services, request.body, place.harness);
-  const admitted = await admit(services, request, { ...place, model });
+  const admitted = await admit(services, request, { ...place, model }).catch(async (cause: unknown) => {
+    // It may have been refused for the very task that it repeats.
+    const first = cause instanceof RequestError ? await findRepeated(services, request) : null;
+    if (first === null) throw cause;
+    return { outcome: 'replayed', ...first } as const;
+  });
   if (admitted.outcome === 'replayed') return replayOf(services, request.principal, admitted);
   const { run, slot } = admitted;
   const work = { run, slot, continues: false };
@@ -74,44 +87,61 @@ type Admitted =
   /** What works for another task needs no place of its own. */
   | (Extract<AdmitResult, { outcome: 'admitted' }> & { readonly slot: RunSlot | null });
 
-/** From here on something is written: where the task is refused after all, its new session's folder goes again. */
+/** What is taken or made for a task that is refused after all is given back: its slot, its charge, its new session's folder. */
 async function admit(services: Services, request: TaskRequest, place: TaskPlace): Promise<Admitted> {
-  const { random } = services;
+  const { random, workspaces } = services;
   const { fork, session } = place;
-  const { runId, sessionId } = request.ids ?? {
+  const { principal, child, ids } = request;
+  const { runId, sessionId } = ids ?? {
     runId: runIds.make(random.token()),
     sessionId: sessionIds.make(random.token()),
   };
-  const owner = { principal: request.principal, runId, sessionId: session?.sessionId ?? sessionId };
-  let isAdmitted = false;
-  try {
-    if (fork !== null) await restoreFiles(services, fork, owner.sessionId);
-    const taken = await takeInFiles(services, owner, request.body.messages);
-    using held = new DisposableStack();
-    const isOwn = request.child === undefined;
-    const quota = isOwn ? await quotaLeft(services, request.principal) : noQuota;
-    const slot = isOwn ? held.use(takeSlot(services)) : null;
-    const admission = await makeAdmission(services, { ...request, ...owner, ...taken }, { ...place, quota });
-    await services.ownership.present();
-    const result = await services.log.admit(admission);
-    if (result.outcome === 'replayed') return result;
-    if (result.outcome !== 'admitted') throw refusal(admission, result);
-    isAdmitted = true;
-    held.move();
-    return { ...result, slot };
-  } finally {
-    if (!isAdmitted && session === null && request.ids === undefined) await services.workspaces.remove(owner.sessionId);
-  }
+  const owner = { principal, runId, sessionId: session?.sessionId ?? sessionId };
+  const found = await findFiles(services, principal, request.body.messages);
+  await using undo = new AsyncDisposableStack();
+  const { quota, slot } =
+    child === undefined ? await takeCapacity(services, undo, { principal, ...found }) : noCapacity;
+  if (session === null && ids === undefined) undo.defer(() => workspaces.remove(owner.sessionId));
+  if (fork !== null) await restoreFiles(services, fork, owner.sessionId);
+  const taken = await takeInFiles(services, owner, found);
+  const admission = await makeAdmission(services, { ...request, ...owner, ...taken }, { ...place, quota });
+  await services.ownership.present();
+  const result = await services.log.admit(admission);
+  if (result.outcome === 'replayed') return result;
+  if (result.outcome !== 'admitted') throw refusal(admission, result);
+  undo.move();
+  return { ...result, slot };
+}
+
+interface Capacity {
+  readonly quota: QuotaLeft;
+  readonly slot: RunSlot | null;
+}
+/** What works for another task is paid for by that, and needs no place of its own. */
+const noCapacity: Capacity = { quota: { tokens: null, dollars: null }, slot: null };
+
+/** @throws RequestError  429, 503. */
+async function takeCapacity(
+  services: Services,
+  undo: AsyncDisposableStack,
+  { principal, givenBytes }: { readonly principal: string; readonly givenBytes: number },
+): Promise<Capacity> {
+  await refuseOverCaps(services, principal);
+  const quota = await quotaLeft(services, principal);
+  const slot = undo.use(takeSlot(services));
+  undo.defer((await chargeUpload(services, principal, givenBytes)).release);
+  return { quota, slot };
 }
 
 /** As they were then, or not at all: what goes while it is copied is gone (UD-28). */
-async function restoreFiles({ files }: Services, fork: RunRecord, to: SessionId): Promise<void> {
+async function restoreFiles(services: Services, fork: RunRecord, to: SessionId): Promise<void> {
+  const { files } = services;
   try {
     if ((await files?.restore(fork, to)) === true) return;
   } catch (cause) {
     if ((await files?.has(fork)) === true) throw cause;
   }
-  throw forkUnavailable();
+  throw await forkUnavailable(services, fork);
 }
 
 async function findRepeated(services: Services, { principal, idempotency }: TaskRequest): Promise<Accepted | null> {
@@ -131,8 +161,6 @@ async function replayOf(
 }
 
 type TaskPlace = Place & { readonly model: TaskModel };
-/** What works for another task is paid for by that. */
-const noQuota: QuotaLeft = { tokens: null, dollars: null };
 
 async function makeAdmission(
   services: Services,
@@ -182,6 +210,7 @@ async function makeAdmission(
     ...(session === null ? { newSession: { title: titleOf(messages), ...(await forkOf(services, fork)) } } : {}),
     previousRunId,
     store: body.store,
+    uploads: namedUploads(messages),
     owner,
     ...(idempotency === null ? {} : { idempotency }),
     ...(queued === undefined ? {} : { queued }),
@@ -199,8 +228,7 @@ async function forkOf(
   if (fork === null) return {};
   const { runId, sessionId, turn } = fork;
   const history = await readHistory(services, { sessionId, turn: turn + 1 });
-  // What is removed meanwhile may have been read in part.
-  if ((await services.store.run(runId))?.deleted !== false) throw new NotFoundError('response', 'previous_response_id');
+  // What is removed meanwhile may have been read in part; its task is then not admitted.
   const contents = JSON.stringify(history).match(/sha256:[0-9a-f]{64}/g) ?? [];
   return { fork: { from: runId, history, contents: [...new Set(contents)] } };
 }
@@ -220,6 +248,8 @@ function refusal(
       return new SessionBusyError(sessionId, result.runningRunId);
     case 'no-session':
       return new NotFoundError('response', 'previous_response_id');
+    case 'expired':
+      return new SessionExpiredError('previous_response_id');
     case 'not-tip':
       return notTip(result.tip);
     case 'limited':

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../stores/principal-store.ts';
 import type { Services } from './services.ts';
 
-export const auditPrefix = 'aud_';
+const auditPrefix = 'aud_';
 
 /** What was done; of the request nothing but its id (UR-54). */
 export type AuditFact = Omit<AuditEntry, 'entryId' | 'atMs'>;

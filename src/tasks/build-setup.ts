@@ -26,11 +26,12 @@ export async function buildSetup(
   { principal, adapter, body, current }: SetupChange,
 ): Promise<{ readonly setup: HarnessSetup; readonly bundles: readonly Bundle[] }> {
   const { store, random, settings } = services;
-  const scope = { store, principal, maxBytes: settings.maxBundleBytes ?? defaultMaxBundleBytes };
+  const { allowHosts = [] } = settings;
+  const scope = { store, principal, allowHosts, maxBytes: settings.maxBundleBytes ?? defaultMaxBundleBytes };
   const mcpServers =
     body.mcpServers === undefined
       ? current.mcpServers
-      : storedServers(body.mcpServers ?? [], { current: current.mcpServers, random });
+      : storedServers(body.mcpServers ?? [], { current: current.mcpServers, random, allowHosts });
   const { skills, bundles: ofSkills } =
     body.skills === undefined ? { ...current, bundles: [] } : await storedSkills(scope, body.skills ?? []);
   const { plugins, bundles: ofPlugins } =

@@ -56,7 +56,7 @@ const gap: EventDraft = { type: 'gap', data: { reason: 'deltas_lost' }, ...at };
 
 test('E-131: what the last look found stands before the words about the end, also where those are all there is', async () => {
   const { services, run, folder } = await open();
-  await rememberFiles(services, run);
+  await rememberFiles(services, run, 0);
   await writeFile(join(folder, 'made'), 'm');
   for (const [ending, expected] of [
     [
@@ -75,17 +75,40 @@ test('E-131: what the last look found stands before the words about the end, als
   }
 });
 
-test('a look that fails is told to the operator, and the run ends as it would have', async () => {
+const missing = (reason: 'files-limit' | 'files-unchecked', step = 1): EventDraft => ({
+  type: 'gap',
+  step,
+  attempt: 0,
+  data: { reason },
+});
+
+test('a look that fails is told to the operator and stands in the log, and the run ends as it would have', async () => {
   const { services, run, said } = await open(() => Promise.reject(new Error('no disk')));
-  await rememberFiles(services, run);
-  expect(await withFileChanges(services, run, [gap, error])).toEqual([gap, error]);
+  expect(await rememberFiles(services, run, 3)).toEqual([missing('files-unchecked', 3)]);
+  expect(await withFileChanges(services, run, [gap, error])).toEqual([gap, missing('files-unchecked'), error]);
   expect(said).toHaveLength(2);
 });
 
-test('F4: what is not kept is named to the operator once', async () => {
+test('the first look is tried again: what is made after one that failed would be lost', async () => {
+  let looks = 0;
+  let place = '';
+  const { services, run, folder, said } = await open(async () => {
+    looks += 1;
+    if (looks === 1) throw new Error('busy');
+    return place;
+  });
+  place = folder;
+  expect(await rememberFiles(services, run, 0)).toEqual([]);
+  await writeFile(join(folder, 'made'), 'm');
+  expect((await withFileChanges(services, run, [error])).map(({ type }) => type)).toEqual(['file-changed', 'error']);
+  expect(said).toEqual([]);
+});
+
+test('F4: what is not kept stands in the log, and is named to the operator once', async () => {
   const { services, run, folder, said } = await open();
-  await rememberFiles(services, run);
+  await rememberFiles(services, run, 0);
   await writeFile(join(folder, 'large'), 'x'.repeat(101));
-  for (let look = 0; look < 2; look++) expect(await withFileChanges(services, run, [gap])).toEqual([gap]);
+  for (let look = 0; look < 2; look++)
+    expect(await withFileChanges(services, run, [gap, budget])).toEqual([gap, missing('files-limit'), budget]);
   expect(said).toHaveLength(1);
 });

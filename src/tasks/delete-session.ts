@@ -1,5 +1,5 @@
-// A session goes for good (U-370): what runs is stopped first, then nothing of it can be read, then its bytes are removed. Where
-// a crash comes between, `sweepFiles` does the rest.
+// A session goes for good (U-370), and with it those of the runs that worked for its own: what runs is stopped first, then
+// nothing of them can be read, then their bytes are removed. Where a crash comes between, `sweepFiles` does the rest.
 
 import { findSession } from './find-in-scope.ts';
 import { sleep } from '../core/clock.ts';
@@ -16,17 +16,20 @@ export async function deleteSession(services: Services, principal: string, name:
   const { sessionId } = await findSession(services, principal, name);
   do await stopAll(services, sessionId);
   while (!(await bury(services, sessionId)));
-  await removeFiles(services, sessionId);
+  const family = await services.store.familyOf(sessionId);
+  for (const each of new Set([sessionId, ...family.map((member) => member.sessionId)]))
+    await removeFiles(services, each);
 }
 
 async function stopAll(services: Services, sessionId: SessionId): Promise<void> {
   const { store, clock } = services;
   for (let look = 0; ; look++) {
     const running = await runningIn(services, sessionId);
-    if (running === null) return;
-    if (look === lookTimes) throw new SessionBusyError(sessionId, running);
+    const [first] = running;
+    if (first === undefined) return;
+    if (look === lookTimes) throw new SessionBusyError(sessionId, first);
     if (look === 0) await store.holdQueue(sessionId, true);
-    await stopRun(services, running);
+    await Promise.all(running.map((runId) => stopRun(services, runId)));
     // Also where it is over: whoever waits for its response gets it before it is removed.
     await sleep(clock, lookEveryMs);
   }
@@ -37,17 +40,19 @@ async function bury(services: Services, sessionId: SessionId): Promise<boolean> 
   try {
     await services.store.deleteSession(sessionId);
   } catch (cause) {
-    if ((await runningIn(services, sessionId)) === null) throw cause;
+    if ((await runningIn(services, sessionId)).length === 0) throw cause;
     return false;
   }
   return true;
 }
 
-async function runningIn({ store }: Services, sessionId: SessionId): Promise<RunId | null> {
-  return (await store.session(sessionId))?.runningRunId ?? null;
+async function runningIn({ store }: Services, sessionId: SessionId): Promise<readonly RunId[]> {
+  return (await store.familyOf(sessionId)).flatMap(({ runId, status }) => (status === 'running' ? [runId] : []));
 }
 
-export async function removeFiles({ workspaces, files }: Services, sessionId: SessionId): Promise<void> {
+export async function removeFiles({ workspaces, files, harnesses }: Services, sessionId: SessionId): Promise<void> {
+  // Who works on them would put them back.
+  for (const base of harnesses.bases) await harnesses.adapter(base)?.forgetSession?.(sessionId);
   await workspaces.remove(sessionId);
   await files?.remove(sessionId);
 }

@@ -211,10 +211,12 @@ describe('X3: a harness that hangs holds up nobody for long', () => {
     });
   });
 
-  test('A4: what only a host may write, and a result that ends nothing, end the run as a breach', async () => {
+  test('A4, B121: what only a host may write, and a result that ends nothing, end the run as a breach', async () => {
     const running = { type: 'run-result', step: 1, attempt: 0, data: { status: 'running' } } as unknown as EventDraft;
     const started = { type: 'run-started', step: 0, attempt: 0, data: {} } as unknown as EventDraft;
-    for (const draft of [running, started]) {
+    const file = { kind: 'create', path: 'workspace/../../x', fileId: 'file_x', sha256: '../../../key', bytes: 1 };
+    const artifact = { type: 'file-changed', data: file, ...place } as unknown as EventDraft;
+    for (const draft of [running, started, artifact]) {
       const services = await rig(async function* () {
         yield opening;
         yield [draft];
@@ -224,7 +226,12 @@ describe('X3: a harness that hangs holds up nobody for long', () => {
         status: 'failed',
         error: { code: 'harness_error' },
       });
-      expect(checkLog(await logOf(services, runId))).toEqual([]);
+      const events = await logOf(services, runId);
+      expect(checkLog(events)).toEqual([]);
+      // What it wrote there is not in the log, under whatever name.
+      expect(events.filter(({ type, seq }) => type === 'file-changed' || (type === 'run-started' && seq > 1))).toEqual(
+        [],
+      );
     }
   });
 });

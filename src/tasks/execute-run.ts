@@ -56,10 +56,9 @@ export async function executeRun(services: Services, execution: Execution): Prom
     const turn = runTurn(services, { run, recorder, deadline, state: current, cause, pause, compactions });
     const outcome = await Promise.race([turn, deadline.over]);
     if (outcome === 'over') return;
-    if (stopOf(deadline.signal) === 'shutdown') return await services.store.release(run.runId, services.owner);
-    await recorder.end(unfinished(current, deadline.signal));
+    await endUnfinished(services, { run, recorder, deadline, state: current });
   } catch (cause) {
-    await endAfterFault(services, { run, recorder, cause });
+    await endAfterFault(services, { run, recorder, deadline, state: begun, cause });
   } finally {
     recorder.close();
   }
@@ -73,7 +72,7 @@ async function mayBegin(slot: RunSlot | null, { signal }: TurnDeadline): Promise
 /** Nothing was begun that would have to be stopped. */
 async function endWaiting(
   services: Services,
-  { run, recorder, deadline: { signal }, state }: Pick<RunningTurn, 'run' | 'recorder' | 'deadline' | 'state'>,
+  { run, recorder, deadline: { signal }, state }: EndingTurn,
 ): Promise<void> {
   const how = stopOf(signal);
   if (how === 'shutdown') return services.store.release(run.runId, services.owner);
@@ -104,13 +103,14 @@ interface RunningTurn extends Pick<RunSignals, 'pause' | 'compactions'> {
 
 /** Drives the harness to its `run-result`; `stopped`: it ended without one. May hang as long as the harness does. */
 async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 'stopped'> {
-  const { run, recorder, deadline, state } = turn;
-  const adapter = services.harnesses.adapter(state.config?.base ?? '');
+  const { run, recorder, deadline } = turn;
+  const adapter = services.harnesses.adapter(turn.state.config?.base ?? '');
   if (adapter === undefined) throw new ConfigurationError('The harness of this task is not installed any more.');
   const { messages: history, todos } = await readHistory(services, run);
   const workspace = await services.workspaces.ensure(run.sessionId);
-  await placeInput(services, { run, workspace, state });
-  await rememberFiles(services, run);
+  await placeInput(services, { run, workspace, state: turn.state });
+  const met = await recorder.write(await rememberFiles(services, run, turn.state.step));
+  const state = (met?.taken ?? []).reduce(evolve, turn.state);
   const session = await adapter.openSession({
     sessionId: run.sessionId,
     workspace,
@@ -119,7 +119,7 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
     clock: services.clock,
   });
   try {
-    const groups = openTurn(services, session, turn)[Symbol.asyncIterator]();
+    const groups = openTurn(services, session, { ...turn, state })[Symbol.asyncIterator]();
     return await recordGroups(services, { groups, run, recorder, deadline });
   } finally {
     // The run does not wait for its harness to clean up; a shutdown does, within the grace period.
@@ -142,11 +142,19 @@ function openTurn(
   session: HarnessSession,
   { run, state, cause, deadline, pause, compactions }: RunningTurn,
 ): Turn {
-  const options = { signal: deadline.signal, pause, compactions, rules: () => rulesFor(services, run) };
+  const outside = (signal: AbortSignal) => saidMeanwhile(services, run, signal);
+  const options = { signal: deadline.signal, pause, compactions, rules: () => rulesFor(services, run), outside };
   if (cause === 'submit' || (cause === 'retry' && state.leg === 1)) return session.prompt(state, options);
   if (session.attach === undefined)
     throw new ConfigurationError('The server stopped while this task ran, and its agent cannot go on.');
   return session.attach(state, { ...options, cause });
+}
+
+/** What people say to the run from now on (harness A5). */
+async function* saidMeanwhile({ log, store }: Services, { runId }: RunRecord, signal: AbortSignal) {
+  const after = (await store.run(runId))?.lastSeq ?? 0;
+  for await (const events of log.follow(runId, { after, signal }))
+    for (const event of events) if (event.type === 'user-message' || event.type === 'approval-decided') yield event;
 }
 
 /** Remembered decisions of this agent, made in this run, in its session, or anywhere (E-609); a sub-agent's are made in the run it works for. */
@@ -173,8 +181,7 @@ async function recordGroups(
     while (!deadline.isOver) {
       const next = await groups.next(taken);
       if (deadline.isOver || next.done === true) return 'stopped';
-      if (next.value.some(({ type }) => type === 'run-started'))
-        throw new AdapterProtocolError('The harness wrote what only its host may write.');
+      if (next.value.some(isOfHost)) throw new AdapterProtocolError('The harness wrote what only its host may write.');
       const stored = recorder.write(next.value);
       if (stored === undefined) {
         taken = undefined;
@@ -191,6 +198,11 @@ async function recordGroups(
       services.logger.warn('A harness failed to stop.', { runId: run.runId, cause: String(cause) });
     groups.return?.().catch(onFailure);
   }
+}
+
+/** What a file is kept as is never its harness's word: it would be one for any path (B121). */
+function isOfHost(draft: EventDraft): boolean {
+  return draft.type === 'run-started' || (draft.type === 'file-changed' && draft.data.fileId !== undefined);
 }
 
 type TurnIterator = ReturnType<Turn[typeof Symbol.asyncIterator]>;
@@ -221,12 +233,26 @@ function unfinished({ limits }: RunState, signal: AbortSignal): Ending {
   }
 }
 
+type EndingTurn = Pick<RunningTurn, 'run' | 'recorder' | 'deadline' | 'state'>;
+
+async function endUnfinished(services: Services, { run, recorder, deadline, state }: EndingTurn): Promise<void> {
+  if (stopOf(deadline.signal) === 'shutdown') return services.store.release(run.runId, services.owner);
+  await recorder.end(unfinished(state, deadline.signal));
+}
+
 async function endAfterFault(
-  { logger }: Services,
-  { run, recorder, cause }: Pick<RunningTurn, 'run' | 'recorder'> & { readonly cause: unknown },
+  services: Services,
+  { cause, ...turn }: EndingTurn & { readonly cause: unknown },
 ): Promise<void> {
+  const { logger } = services;
+  const { run, recorder, deadline } = turn;
   const { runId } = run;
   if (cause instanceof LeaseLostError) return logger.warn('Another owner has this run.', { runId });
+  // Many a harness throws because it was told to stop: that is no fault of the task (B097).
+  if (stopOf(deadline.signal) !== undefined && !(cause instanceof StorageError)) {
+    logger.warn('A harness failed while it was stopped.', { runId, cause: String(cause) });
+    return endUnfinished(services, turn);
+  }
   logger.error('A run failed in its host.', { runId }, cause);
   await recorder.end(endingOf(cause));
 }

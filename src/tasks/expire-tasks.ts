@@ -15,6 +15,7 @@ export async function expireTasks(services: Services, signal?: AbortSignal): Pro
   const { sessionRetentionSeconds, streamRetentionSeconds } = settings;
   const pruned = await store.prune({
     endedBeforeMs: nowMs - streamRetentionSeconds * 1000,
+    nowMs,
     ...(signal === undefined ? {} : { signal }),
   });
   const expired =

@@ -2,7 +2,7 @@
 // the form of an id is never judged (U-044).
 
 import { approvalIds, harnessIds, ruleIds, runIds, sessionIds } from '../core/ids.ts';
-import { NotFoundError, SessionExpiredError } from '../core/errors.ts';
+import { NotFoundError, SessionExpiredError, type RequestError } from '../core/errors.ts';
 import type { ApprovalRecord, HarnessRecord, RuleRecord, RunRecord, SessionRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
 
@@ -52,6 +52,12 @@ export async function findLiveSession(scope: Scope, principal: string, sessionId
   const session = await findSession(scope, principal, sessionId);
   if (session.expiredAtMs !== null) throw new SessionExpiredError();
   return session;
+}
+
+/** Why a session that was there is not any more: it has expired in this moment, or was deleted. */
+export async function goneSession(scope: Scope, principal: string, sessionId: string): Promise<RequestError> {
+  const session = await findSession(scope, principal, sessionId);
+  return session.expiredAtMs === null ? new NotFoundError('session') : new SessionExpiredError();
 }
 
 /** What a sub-agent asks is said to the run it works for, which asks for it again (E-612). @throws NotFoundError */

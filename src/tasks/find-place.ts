@@ -47,7 +47,7 @@ export async function findPlace(services: Services, { principal, body, queued }:
 
 /** A fork of a response that has ended disturbs nobody, whatever its session is at. */
 async function forkPlace(
-  { files }: Services,
+  services: Services,
   {
     harness,
     session,
@@ -55,7 +55,7 @@ async function forkPlace(
   }: { readonly harness: HarnessRecord; readonly session: SessionRecord; readonly previous: RunRecord },
 ): Promise<Place> {
   if (previous.status === 'running') throw new SessionBusyError(session.sessionId, previous.runId);
-  if (files === null || !(await files.has(previous))) throw forkUnavailable();
+  if ((await services.files?.has(previous)) !== true) throw await forkUnavailable(services, previous);
   return { harness, session: null, previousRunId: previous.runId, fork: previous };
 }
 
@@ -85,7 +85,11 @@ async function findPrevious(
   return { session, previous };
 }
 
-export function forkUnavailable(): RequestError {
+/** What is forked has no state any more: it may be that its session has gone in this moment. */
+export async function forkUnavailable({ store }: Services, { sessionId }: RunRecord): Promise<RequestError> {
+  const session = await store.session(sessionId);
+  if (session === null) return new NotFoundError('response', 'previous_response_id');
+  if (session.expiredAtMs !== null) return new SessionExpiredError('previous_response_id');
   return new RequestError({
     status: 409,
     errorType: 'invalid_request_error',

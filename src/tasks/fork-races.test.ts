@@ -9,11 +9,14 @@ import { loadConfig } from '../config.ts';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { plainTask, type TaskBody } from './task-body.ts';
+import { queueTask } from './queue-task.ts';
+import { shareSession } from './share-session.ts';
 import { tmpdir } from 'node:os';
 import type { Services } from './services.ts';
 
 const bodyOf = (text: string): TaskBody => ({ ...plainTask, messages: [{ content: [{ type: 'text', text }] }] });
 const [principal, idempotency] = ['owner', null];
+type Race = Awaited<ReturnType<typeof openRace>>;
 
 /** A session with one file that is not kept as an artifact, and what forks it. */
 async function openRace() {
@@ -32,7 +35,13 @@ async function openRace() {
     files,
     first,
     dataDir,
+    async expire() {
+      const atMs = Date.now() + 1_000;
+      await services.store.expireSessions({ updatedBeforeMs: atMs, nowMs: atMs });
+    },
     fork: (raced: Partial<Services>) => acceptTask({ ...services, ...raced }, { principal, idempotency, body: fork }),
+    next: (raced: Partial<Services>) =>
+      acceptTask({ ...services, ...raced }, { principal, idempotency, body: { ...fork, fork: false } }),
     /** Sessions on the disk and in the list, without the first one. */
     async others() {
       const listed = await services.store.sessions({ principal, limit: 9 });
@@ -75,4 +84,65 @@ test('UD-28: where the session is deleted while its words are read the fork is r
   };
   await expect(race.fork({ store: going })).rejects.toMatchObject({ status: 404, code: 'response_not_found' });
   expect(await race.others()).toEqual([]);
+});
+
+/** What happens in the last moment before a task is admitted. */
+function before({ log }: Services, happens: () => Promise<unknown>): Pick<Services, 'log'> {
+  const admit: Services['log']['admit'] = async (admission) => {
+    await happens();
+    return log.admit(admission);
+  };
+  return { log: { ...log, admit } };
+}
+
+test('UD-28, UD-61: where the session goes in the moment of admission nothing is forked, and the answer says how it went', async () => {
+  await using race = await openRace();
+  const { services, first } = race;
+  const expired = { status: 404, code: 'session_expired', param: 'previous_response_id' };
+  await expect(race.fork(before(services, race.expire))).rejects.toMatchObject(expired);
+  const deletion = before(services, () => services.store.deleteSession(first.sessionId));
+  await using other = await openRace();
+  const { store } = other.services;
+  const gone = before(other.services, () => store.deleteSession(other.first.sessionId));
+  await expect(other.fork(gone)).rejects.toMatchObject({ status: 404, code: 'response_not_found' });
+  await expect(race.fork(deletion)).rejects.toMatchObject(expired);
+  expect([await race.others(), await other.others()]).toEqual([[], []]);
+});
+
+test('UD-61: a session that expires while it is continued, or forked, or queued for, or shared, is an expired one', async () => {
+  const expired = { status: 404, code: 'session_expired' };
+  const races = [
+    (race: Race) => race.next(before(race.services, race.expire)),
+    (race: Race) =>
+      race.fork({
+        files: {
+          ...race.files,
+          async restore() {
+            await race.expire();
+            return false;
+          },
+        },
+      }),
+    ({ services, first, expire }: Race) => {
+      const enqueue: Services['store']['enqueue'] = async (task, most) => {
+        await expire();
+        return services.store.enqueue(task, most);
+      };
+      const body = { ...bodyOf('x'), previousResponseId: first.runId };
+      const followUp = { sessionId: first.sessionId, body, bodyHash: 'h', messageId: null };
+      return queueTask({ ...services, store: { ...services.store, enqueue } }, principal, followUp);
+    },
+    ({ services, first, expire }: Race) => {
+      const putShare: Services['store']['putShare'] = async (share) => {
+        await expire();
+        return services.store.putShare(share);
+      };
+      return shareSession({ ...services, store: { ...services.store, putShare } }, principal, first.sessionId);
+    },
+  ];
+  for (const happens of races) {
+    await using race = await openRace();
+    await expect(happens(race)).rejects.toMatchObject(expired);
+    expect(await race.others()).toEqual([]);
+  }
 });

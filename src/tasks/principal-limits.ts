@@ -4,7 +4,9 @@
 // Q1. Whoever has spent a day's quota begins nothing more; who has some of it left may begin a task with that as its budget.
 // Q2. A task is charged when it ends, so tasks that run at once may together pass a quota, each by no more than what was left.
 
-import { RequestError } from '../core/errors.ts';
+import { capReached, capWindowMs } from '../stores/principal-store.ts';
+import { RateLimitedError, RequestError } from '../core/errors.ts';
+import { totalTokens } from '../core/usage.ts';
 import type { Admission, Append } from '../stores/store.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { Services } from './services.ts';
@@ -60,12 +62,46 @@ export async function quotaLeft(services: Services, principal: string): Promise<
   };
 }
 
+/** Judged again in the transaction that admits a task; here before anything is done for it. @throws RateLimitedError */
+export async function refuseOverCaps(services: Services, principal: string): Promise<void> {
+  const { caps } = capsOf(services, principal);
+  if (caps === undefined) return;
+  const nowMs = services.clock.now();
+  const reached = capReached(caps, await services.store.taskCounts(principal, nowMs - capWindowMs), nowMs);
+  if (reached !== null) throw new RateLimitedError(reached);
+}
+
 /** The bytes that a principal may still upload today; null = no limit. @throws RequestError  429 `quota_exhausted`. */
 export async function uploadBytesLeft(services: Services, principal: string): Promise<number | null> {
   const { uploadBytesPerDay: limit } = limitsOfPrincipal(services, principal);
   if (limit === null) return null;
   const { uploadBytes: used } = await spentToday(services, principal);
   return leftOf({ quota: 'upload_bytes', limit, used }, services.clock.now());
+}
+
+/** Whether so many bytes have room is judged again when they are charged. @throws RequestError  429 `quota_exhausted`. */
+export async function refuseUpload(services: Services, principal: string, bytes: number): Promise<void> {
+  const left = bytes === 0 ? null : await uploadBytesLeft(services, principal);
+  if (left !== null && bytes > left) throw await uploadQuotaExhausted(services, principal);
+}
+
+/** Uploaded bytes that are paid for, until they are given back. */
+export interface UploadCharge {
+  readonly release: () => Promise<void>;
+}
+
+/**
+ * Charges bytes that a principal sends, however they come. Of many that come at once no more is let in than has room.
+ * @throws RequestError  429 `quota_exhausted`: nothing is charged.
+ */
+export async function chargeUpload(services: Services, principal: string, bytes: number): Promise<UploadCharge> {
+  const { store, clock } = services;
+  if (bytes === 0) return { release: async () => {} };
+  const day = dayOf(clock.now());
+  const { uploadBytesPerDay: limit } = limitsOfPrincipal(services, principal);
+  if (!(await store.reserveUpload(principal, day, { bytes, limit })))
+    throw await uploadQuotaExhausted(services, principal);
+  return { release: () => store.spend(principal, day, { uploadBytes: -bytes }) };
 }
 
 /** A file that has no room in what is left of the day. */
@@ -121,6 +157,7 @@ export function chargeOf(ending: readonly EventDraft[]): Pick<NonNullable<Append
   const last = ending.at(-1);
   if (last?.type !== 'run-result') return {};
   const { usage, cost } = last.data;
-  const tokens = (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
-  return { spent: { tokens, dollars: cost?.dollars ?? 0 } };
+  const tokens = usage === null ? null : totalTokens(usage);
+  const known = { ...(tokens === null ? {} : { tokens }), ...(cost.dollars === null ? {} : { dollars: cost.dollars }) };
+  return { spent: known };
 }

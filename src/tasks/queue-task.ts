@@ -2,13 +2,13 @@
 
 import { chooseModel } from './choose-model.ts';
 import { refuseTimeout } from './task-limits.ts';
-import { findHarness, findLiveSession } from './find-in-scope.ts';
+import { findHarness, findLiveSession, goneSession } from './find-in-scope.ts';
 import { HarnessMismatchError, IdempotencyConflictError, NotFoundError, RequestError } from '../core/errors.ts';
 import { isJsonObject, toJsonValue } from '../core/json.ts';
 import { startQueued } from './start-queued.ts';
 import type { QueuedTask, SessionRecord } from '../stores/store.ts';
 import { keptItems } from './input-items.ts';
-import { uploadGiven } from './take-in-files.ts';
+import { namedUploads, uploadGiven } from './take-in-files.ts';
 import type { RunId } from '../core/ids.ts';
 import type { Services } from './services.ts';
 import type { TaskBody } from './task-body.ts';
@@ -51,9 +51,10 @@ export async function queueTask(services: Services, principal: string, followUp:
   const { messages, refs } = await uploadGiven(services, principal, isNew ? body.messages : []);
   const stored = toJsonValue({ ...body, messages, inputItems: keptItems(body.inputItems, refs) });
   if (!isJsonObject(stored)) throw new TypeError('A task is an object.');
-  const task = { messageId, sessionId, principal, body: stored, bodyHash };
+  const task = { messageId, sessionId, principal, body: stored, bodyHash, uploads: namedUploads(messages) };
   const queued = await services.store.enqueue(task, maxEntries);
   if (queued.outcome === 'full') throw queueFull();
+  if (queued.outcome === 'no-session') throw await goneSession(services, principal, sessionId);
   if (queued.outcome === 'known') {
     if (queued.task.bodyHash !== bodyHash) throw new IdempotencyConflictError('message_id');
     if (queued.task.status === 'started') return startedEntry(queued.task);

@@ -1,4 +1,3 @@
-import { auditPrefix } from './append-audit.ts';
 import { InvalidInputError } from '../core/errors.ts';
 import type { AuditEntry, AuditFilter } from '../stores/principal-store.ts';
 import type { Services } from './services.ts';
@@ -12,7 +11,7 @@ export async function readAudit(
   { store }: Services,
   { cursor, limit, ...filter }: AuditQuery,
 ): Promise<{ readonly entries: readonly AuditEntry[]; readonly next: string | null }> {
-  if (cursor?.startsWith(auditPrefix) === false)
+  if (cursor !== null && (await store.auditEntry(cursor)) === null)
     throw new InvalidInputError('This cursor is none that this list gave.', 'cursor');
   const found = await store.audit({ ...filter, ...(cursor === null ? {} : { after: cursor }), limit: limit + 1 });
   const entries = found.slice(0, limit);

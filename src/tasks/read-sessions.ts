@@ -64,19 +64,24 @@ function plain(status: 'running' | 'completed' | 'cancelled' | 'failed'): UhpSes
 
 /** The tasks of a session that can be read, oldest first (U-356). @throws RequestError */
 export async function readTurns(services: Services, principal: string, name: string): Promise<readonly TurnItem[]> {
-  return turnsOf(services, await findLiveSession(services, principal, name));
+  const turns = turnsOf(services, await findLiveSession(services, principal, name));
+  return Array.fromAsync(turns, ({ item }) => item);
 }
 
-export async function turnsOf(services: Services, { sessionId }: SessionRecord): Promise<readonly TurnItem[]> {
+/** Each is read when it is asked for. @param page  Absent: all. */
+export async function* turnsOf(
+  services: Services,
+  { sessionId }: SessionRecord,
+  page?: { readonly after: number; readonly limit: number },
+): AsyncGenerator<{ readonly turn: number; readonly item: TurnItem }> {
   const { store } = services;
-  const turns: TurnItem[] = [];
-  for (const runId of await store.responsesOfSession(sessionId)) {
+  for (const runId of await store.responsesOfSession(sessionId, page)) {
     const run = await store.run(runId);
     if (run === null || run.deleted) continue;
     const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
     const inputItems = first?.type === 'run-started' ? (first.data.task?.inputItems ?? []) : [];
     const [response, files] = [await responseOf(services, run), await store.filesOfRun(runId)];
-    turns.push(toTurn({ runId, sessionId, createdAtMs: run.createdAtMs, response, inputItems, files }));
+    const item = toTurn({ runId, sessionId, createdAtMs: run.createdAtMs, response, inputItems, files });
+    yield { turn: run.turn, item };
   }
-  return turns;
 }

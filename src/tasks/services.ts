@@ -28,6 +28,8 @@ export interface TaskSettings {
   readonly sessionRetentionSeconds: number | null;
   /** Folders that a harness may name as its template (UD-88); absent: none. */
   readonly templates?: readonly string[];
+  /** Hosts at which MCP servers of harnesses may lie though they are not public; absent: none. */
+  readonly allowHosts?: readonly string[];
   /** Of the files of one skill or plugin; absent: 20 MiB (UD-63). */
   readonly maxBundleBytes?: number;
   /** Of one file (UD-63). */

@@ -12,7 +12,8 @@ import type { Services } from './services.ts';
 import { join } from 'node:path';
 import { rm } from 'node:fs/promises';
 import { placeInputFiles } from './place-input-files.ts';
-import { takeInFiles } from './take-in-files.ts';
+import { chargeUpload } from './principal-limits.ts';
+import { findFiles, takeInFiles } from './take-in-files.ts';
 import type { InputPart } from '../core/input-file.ts';
 import type { UserMessage } from '../core/run-event.ts';
 
@@ -36,14 +37,19 @@ export async function steerTask(
   await requireSteering(services, run);
   const { runId } = run;
   const messageId = message.messageId ?? `msg_${services.random.token()}`;
-  const { messages } = await takeInFiles(services, run, [{ content: message.content }]);
+  const found = await findFiles(services, principal, [{ content: message.content }]);
+  await using undo = new AsyncDisposableStack();
+  undo.defer((await chargeUpload(services, principal, found.givenBytes)).release);
+  const { messages } = await takeInFiles(services, run, found);
   const placed = await placeFiles(services, run, messages);
+  undo.defer(() => takeBack(services, run, placed));
   const data = { messageId, content: messages.flatMap(({ content }) => content), mode: 'steer' } as const;
   const event = { ...(await factPosition(services, run)), type: 'user-message', data } as const;
   const stored = await services.log.appendFact({ event });
-  if (stored.outcome === 'stored') return { messageId, runId };
-  await takeBack(services, run, placed);
   switch (stored.outcome) {
+    case 'stored':
+      undo.move();
+      return { messageId, runId };
     case 'known':
       return { messageId, runId };
     case 'conflict':

@@ -2,12 +2,15 @@
 // what a reader gets as `blob` and sends back to keep the content (UD-36).
 
 import { createHash } from 'node:crypto';
+import { addressFault } from './address-fault.ts';
 import { checkFiles, type FileFault } from '../packages/check-files.ts';
 import { InvalidInputError, type RequestError } from '../core/errors.ts';
 import { PluginInvalidError } from '../packages/plugin-errors.ts';
+import { serverPath } from '../packages/plugin-servers.ts';
 import { readPlugin } from '../packages/read-plugin.ts';
 import type { Bundle, BundleFile, HarnessSetup, Store } from '../stores/store.ts';
 import type { InstalledPlugin } from './installed-plugins.ts';
+import type { PluginServer } from '../core/run-event.ts';
 import type { SentPlugin, SentSkill } from './harness-body.ts';
 
 export interface BundleScope {
@@ -15,6 +18,8 @@ export interface BundleScope {
   readonly principal: string;
   /** Of the files of one bundle. */
   readonly maxBytes: number;
+  /** Hosts at which servers of plugins may lie though they are not public. */
+  readonly allowHosts: readonly string[];
 }
 
 type StoredSkill = HarnessSetup['skills'][number];
@@ -51,10 +56,16 @@ export async function storedPlugins(
       const plugin = readPlugin(bundle.files, param);
       if ((name ?? plugin.name) !== plugin.name)
         throw invalidPlugin('Its name is not that of its manifest.', `${param}.name`);
+      for (const server of plugin.mcpServers) refuseAddress(scope, server, param);
       return { bundle, plugin: { ...plugin, enabled, bundle: bundle.ref } };
     }),
   );
   return { plugins: found.map(({ plugin }) => plugin), bundles: found.map(({ bundle }) => bundle) };
+}
+
+function refuseAddress({ allowHosts }: BundleScope, server: PluginServer, param: string): void {
+  const reason = server.transport === 'stdio' ? null : addressFault(server.url, allowHosts);
+  if (reason !== null) throw new PluginInvalidError({ path: serverPath(server.name), reason }, param);
 }
 
 /** Null: nothing was sent. */

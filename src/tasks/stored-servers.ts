@@ -1,3 +1,4 @@
+import { addressFault } from './address-fault.ts';
 import { headersFault, isHeaderValue, remoteUrlFault } from '../packages/server-address.ts';
 import { InvalidInputError } from '../core/errors.ts';
 import { secretIdOf } from '../core/secret-handle.ts';
@@ -14,8 +15,9 @@ type Servers = HarnessSetup['mcpServers'];
  */
 export function storedServers(
   sent: readonly SentServer[],
-  { current, random }: { readonly current: Servers; readonly random: Random },
+  o: { readonly current: Servers; readonly random: Random; readonly allowHosts: readonly string[] },
 ): Servers {
+  const { current, random, allowHosts } = o;
   const tokens = current.flatMap(({ auth }) => auth ?? []);
   const values = current.flatMap(({ headers }) => Object.values(headers));
   const keep = (text: string, known: readonly StoredSecret[], param: string): StoredSecret => {
@@ -27,7 +29,7 @@ export function storedServers(
   };
   return sent.map(({ name, url, transport, enabled, headers, auth }, index) => {
     const param = `mcp_servers[${index}]`;
-    refuseFault(remoteUrlFault(url), `${param}.url`);
+    refuseFault(remoteUrlFault(url) ?? addressFault(url, allowHosts), `${param}.url`);
     refuseFault(headersFault(headers), `${param}.headers`);
     refuseFault(isHeaderValue(auth ?? '') ? null : 'A token has no such character.', `${param}.auth`);
     const kept = Object.entries(headers).map(

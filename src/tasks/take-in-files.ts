@@ -9,13 +9,14 @@
 
 import mime from 'mime-types';
 import { createHash } from 'node:crypto';
-import { fileIds, type RunId, type SessionId } from '../core/ids.ts';
+import { fileIds, type FileId, type RunId, type SessionId } from '../core/ids.ts';
 import { InvalidInputError, NotFoundError } from '../core/errors.ts';
 import { isInputFile, areTakenIn, type InputFile, type InputMessage, type InputPart } from '../core/input-file.ts';
 import { openFileNames } from '../files/place-file.ts';
+import { refuseUpload } from './principal-limits.ts';
 import { openStored, readStored } from './stored-file.ts';
 import { uploadFile } from './upload-file.ts';
-import { viewableImage } from '../files/viewable-image.ts';
+import { viewableImage } from '../core/viewable-image.ts';
 import type { FileRecord } from '../stores/file-store.ts';
 import type { Services } from './services.ts';
 import type { UserMessage, UserPart } from '../core/run-event.ts';
@@ -49,15 +50,13 @@ const mostShownText = 256 * 1024;
 /** Larger than any image that is shown. */
 const mostReadBytes = 4 * 1024 * 1024;
 
-/** @throws RequestError  404 `file_not_found` with the part's path; 400 for too many. */
 export async function takeInFiles(
   services: Services,
-  owner: FilesOwner,
-  messages: readonly InputMessage[],
+  owner: Pick<FilesOwner, 'runId' | 'sessionId'>,
+  { messages, files }: FoundFiles,
 ): Promise<TakenIn> {
   const refs = new Map<string, string>();
   if (areTakenIn(messages)) return { messages, refs };
-  const found = await findFiles(services, owner.principal, messages);
   const names = await openFileNames(await services.workspaces.ensure(owner.sessionId));
   const room = { textBytes: mostShownText };
   const taken: UserMessage[] = [];
@@ -68,7 +67,7 @@ export async function takeInFiles(
         parts.push(part);
         continue;
       }
-      const file = found.get(part);
+      const file = files.get(part);
       if (file === undefined) continue;
       const path = await names.take(file.filename, file);
       const made = await toPart(services, owner, { file, path, room });
@@ -80,6 +79,17 @@ export async function takeInFiles(
   return { messages: taken, refs };
 }
 
+/** Uploads and artifacts that are given by name, and must be there until the task has ended. */
+export function namedUploads(messages: readonly InputMessage[]): readonly FileId[] {
+  const names = messages.flatMap(({ content }) =>
+    content.flatMap((part) => {
+      if (part.type === 'named-file') return [part.fileId];
+      return part.type === 'media' && part.ref.startsWith(refOf('')) ? [part.ref.slice(refOf('').length)] : [];
+    }),
+  );
+  return names.flatMap((name) => fileIds.parse(name) ?? []);
+}
+
 /** Files given inline become uploads, so that what waits to be started holds names alone. */
 export async function uploadGiven(
   services: Services,
@@ -87,9 +97,10 @@ export async function uploadGiven(
   messages: readonly InputMessage[],
 ): Promise<{ readonly messages: readonly InputMessage[]; readonly refs: ReadonlyMap<string, string> }> {
   const refs = new Map<string, string>();
-  const found = await findFiles(services, principal, messages);
+  const { files, givenBytes } = await findFiles(services, principal, messages);
+  await refuseUpload(services, principal, givenBytes);
   const uploaded = async (part: InputPart): Promise<InputPart> => {
-    const file = isInputFile(part) ? found.get(part) : undefined;
+    const file = isInputFile(part) ? files.get(part) : undefined;
     if (file === undefined || !isInputFile(part) || part.type === 'named-file') return part;
     const { fileId } = await upload(services, principal, file);
     refs.set(part.param, refOf(fileId));
@@ -109,16 +120,25 @@ function refOf(fileId: string): string {
   return `file:${fileId}`;
 }
 
-async function findFiles(
+export interface FoundFiles {
+  readonly messages: readonly InputMessage[];
+  readonly files: ReadonlyMap<InputFile, FoundFile>;
+  /** Of those that came inline: they are charged as uploads are (UR-53). */
+  readonly givenBytes: number;
+}
+
+/** Reads and stores nothing. @throws RequestError  404 `file_not_found` with the part's path; 400 for too many. */
+export async function findFiles(
   services: Services,
   principal: string,
   messages: readonly InputMessage[],
-): Promise<ReadonlyMap<InputFile, FoundFile>> {
-  const files = messages.flatMap(({ content }) => content.filter(isInputFile));
-  if (files.length > mostFiles) throw new InvalidInputError(`input may bring at most ${mostFiles} files.`, 'input');
-  const found = new Map<InputFile, FoundFile>();
-  for (const file of files) found.set(file, await findFile(services, principal, file));
-  return found;
+): Promise<FoundFiles> {
+  const named = messages.flatMap(({ content }) => content.filter(isInputFile));
+  if (named.length > mostFiles) throw new InvalidInputError(`input may bring at most ${mostFiles} files.`, 'input');
+  const files = new Map<InputFile, FoundFile>();
+  for (const file of named) files.set(file, await findFile(services, principal, file));
+  const given = [...files.values()].filter(({ record }) => record === null);
+  return { messages, files, givenBytes: given.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
 async function findFile(services: Services, principal: string, part: InputFile): Promise<FoundFile> {
@@ -157,7 +177,7 @@ function typeOf(given: string, filename: string): string {
 
 async function toPart(
   { store }: Services,
-  { runId }: FilesOwner,
+  { runId }: Pick<FilesOwner, 'runId'>,
   o: { readonly file: FoundFile; readonly path: string; readonly room: { textBytes: number } },
 ): Promise<UserPart> {
   const { file, path, room } = o;

@@ -3,7 +3,7 @@ import { RequestError } from '../core/errors.ts';
 import { safeName } from '../files/safe-name.ts';
 import { TooLargeError } from '../files/uploads.ts';
 import type { FileRecord } from '../stores/file-store.ts';
-import { uploadBytesLeft, uploadQuotaExhausted } from './principal-limits.ts';
+import { chargeUpload, uploadBytesLeft, uploadQuotaExhausted } from './principal-limits.ts';
 import type { Services } from './services.ts';
 
 export interface NewFile {
@@ -14,6 +14,7 @@ export interface NewFile {
 
 /** Bytes that are written, and not yet a file of anybody's. */
 export interface ReceivedFile {
+  /** @throws RequestError  429 `quota_exhausted`: others have used the room up meanwhile; nothing is left. */
   keep(): Promise<FileRecord>;
   discard(): Promise<void>;
 }
@@ -37,8 +38,13 @@ export async function receiveFile(services: Services, principal: string, file: N
     const record: FileRecord = { ...whose, ...saved, mediaType, createdAtMs, removed: false };
     return {
       async keep() {
-        await store.putUpload(record);
-        await store.spend(principal, new Date(createdAtMs).toISOString().slice(0, 10), { uploadBytes: saved.bytes });
+        try {
+          await chargeUpload(services, principal, saved.bytes);
+          await store.putUpload(record);
+        } catch (cause) {
+          await uploads.remove(fileId);
+          throw cause;
+        }
         return record;
       },
       discard: () => uploads.remove(fileId),

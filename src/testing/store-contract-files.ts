@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { fileIds } from '../core/ids.ts';
 import type { Fresh } from './store-contract.ts';
 import { fileDraft, uploadOf } from './store-records.ts';
-import { admissionOf, continuationOf, stampAll } from './store-samples.ts';
+import { admissionOf, continuationOf, queuedOf, stampAll } from './store-samples.ts';
 import { admitted, entry, finish, lastSeq, write } from './store-steps.ts';
 
 /** Files by their ids: uploads, and what agents made. */
@@ -87,6 +87,28 @@ export function describeFiles(fresh: Fresh): void {
     expect(await store.expireUploads(2_000)).toEqual([]);
     expect([await other.file(old.fileId), await other.file(young.fileId)]).toEqual([null, young]);
     expect(await store.filesOfSession(a.sessionId)).toHaveLength(1);
+  });
+
+  test('UD-62: an upload that a task was given is kept until it has ended, one that waits for its session included', async () => {
+    const { store, reopen } = await fresh();
+    const [first, next, taken] = [uploadOf('first'), uploadOf('next'), uploadOf('taken back')];
+    for (const upload of [first, next, taken]) await store.putUpload(upload);
+    const a = admissionOf('a', { uploads: [first.fileId] });
+    await store.admit(a);
+    await store.enqueue({ ...queuedOf('1', a.sessionId), uploads: [next.fileId] }, 9);
+    await store.enqueue({ ...queuedOf('2', a.sessionId), uploads: [taken.fileId] }, 9);
+    const other = await reopen();
+    const expired = async () => (await other.expireUploads(9_000)).map(({ fileId }) => fileId);
+    expect(await expired()).toEqual([]);
+    await store.unqueue(a.sessionId, '2');
+    expect(await expired()).toEqual([taken.fileId]);
+    await finish(store, a, 1);
+    expect(await expired()).toEqual([first.fileId]);
+    const b = { ...continuationOf('b', a), queued: { messageId: '1' }, uploads: [next.fileId] };
+    expect(await store.admit(b)).toMatchObject({ outcome: 'admitted' });
+    expect(await expired()).toEqual([]);
+    await finish(store, b, 1);
+    expect(await expired()).toEqual([next.fileId]);
   });
 
   test('UD-61: the files of an expired session are gone, its responses are not', async () => {

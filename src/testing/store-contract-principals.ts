@@ -11,6 +11,7 @@ import { admitted, finish } from './store-steps.ts';
 export function describePrincipals(fresh: Fresh): void {
   describeCaps(fresh);
   describeSpending(fresh);
+  describeUploads(fresh);
   describeRecords(fresh);
   describeBundles(fresh);
 }
@@ -112,6 +113,21 @@ function describeSpending(fresh: Fresh): void {
   });
 }
 
+function describeUploads(fresh: Fresh): void {
+  test('UR-53: of 20 uploads at once through two processes as many are charged as have room, and what is given back is free', async () => {
+    const { store, reopen } = await fresh();
+    const stores = [store, await reopen()];
+    const reserve = (index: number, limit: number | null) =>
+      (stores[index % 2] ?? store).reserveUpload('owner', '2026-01-01', { bytes: 3, limit });
+    const reserved = await Promise.all(Array.from({ length: 20 }, async (_, index) => reserve(index, 10)));
+    expect(reserved.filter(Boolean)).toHaveLength(3);
+    expect(await store.spending('owner', '2026-01-01')).toEqual({ tokens: 0, dollars: 0, uploadBytes: 9 });
+    await store.spend('owner', '2026-01-01', { uploadBytes: -3 });
+    expect([await reserve(0, 9), await reserve(0, 9), await reserve(0, null)]).toEqual([true, false, true]);
+    expect(await store.spending('owner', '2026-01-01')).toMatchObject({ uploadBytes: 12 });
+  });
+}
+
 function describeRecords(fresh: Fresh): void {
   test('UD-69: a key is found by its id, with its name', async () => {
     const { store } = await fresh();
@@ -137,6 +153,7 @@ function describeRecords(fresh: Fresh): void {
     expect(await ids({ principal: 'owner', after: '1' })).toEqual([]);
     expect(await ids({ action: 'session.delete' })).toEqual(['x']);
     expect(await ids({})).toEqual(['6', 'x', '5', '4', '3', '2', '1']);
+    expect([await other.auditEntry('3'), await other.auditEntry('none')]).toEqual([auditOf('3'), null]);
     expect((await other.audit({ limit: 1, principal: 'else' }))[0]).toEqual(
       auditOf('x', { principal: 'else', action: 'session.delete' }),
     );
@@ -179,7 +196,7 @@ function describeBundles(fresh: Fresh): void {
     deleted: false,
     ...change,
   });
-  const days = (count: number) => ({ endedBeforeMs: count * 86_400_000 + count });
+  const days = (count: number) => ({ endedBeforeMs: 0, nowMs: count * 86_400_000 + count });
 
   test('U-101: a harness comes back with its whole setup, secrets too, and its bundles with it', async () => {
     const { store, reopen } = await fresh();
@@ -224,10 +241,12 @@ function describeBundles(fresh: Fresh): void {
     await store.prune(days(1));
     await store.prune(days(7));
     expect(await kept()).toEqual([true, true, true]);
+    expect((await store.bundleRefs()).toSorted()).toEqual(['one', 'three', 'two']);
     await store.putHarness(harnessOf('h', ['two']), [bundleOf('two')]);
     await store.prune(days(9));
     expect(await kept()).toEqual([false, true, true]);
     await store.prune(days(30));
     expect(await kept()).toEqual([false, true, true]);
+    expect((await store.bundleRefs()).toSorted()).toEqual(['three', 'two']);
   });
 }

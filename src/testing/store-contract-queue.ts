@@ -65,7 +65,7 @@ export function describeQueue(fresh: Fresh): void {
     await finish(store, b, 1);
     expect((await store.queue(a.sessionId)).tasks.map(({ messageId }) => messageId)).toEqual(['2', '3']);
     expect(await store.enqueue(queuedOf('1', a.sessionId), 9)).toMatchObject({ outcome: 'known', task: started });
-    await store.prune({ endedBeforeMs: 9_000 });
+    await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 });
     expect(await store.enqueue(queuedOf('1', a.sessionId), 9)).toEqual({ outcome: 'queued', position: 3 });
   });
 
@@ -123,7 +123,7 @@ export function describeQueue(fresh: Fresh): void {
 
   test('E-844: what was put for a run that is never admitted is freed in time; the rest stays', async () => {
     const { store } = await fresh();
-    const hours = (count: number) => ({ endedBeforeMs: count * 3_600_000 + count });
+    const hours = (count: number) => ({ endedBeforeMs: 0, nowMs: count * 3_600_000 + count });
     const put = async (name: string, text: string) =>
       (await store.putContent(runIds.make(name), Buffer.from(text))).ref;
     const refs = [

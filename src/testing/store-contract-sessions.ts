@@ -97,6 +97,8 @@ function describeLists(fresh: Fresh): void {
     const c = continuationOf('c', { ...a, runId: b.runId });
     await store.admit(c);
     expect(await store.responsesOfSession(a.sessionId)).toEqual([a.runId, c.runId]);
+    const page = (after: number, limit: number) => store.responsesOfSession(a.sessionId, { after, limit });
+    expect([await page(0, 1), await page(1, 1), await page(3, 9)]).toEqual([[a.runId], [c.runId], []]);
     await store.deleteResponse(a.runId);
     expect(await store.responsesOfSession(a.sessionId)).toEqual([c.runId]);
     expect(await store.responsesOfSession(sessionIds.make('nobody'))).toEqual([]);
@@ -132,6 +134,21 @@ function describeForks(fresh: Fresh): void {
     await finish(store, b, 1);
     await store.deleteSession(b.sessionId);
     expect([await other.content(kept.ref), await other.forkHistory(b.sessionId)]).toEqual([null, null]);
+  });
+
+  test('UD-28: what is deleted or has expired, or is not there, is forked no more; nothing is made', async () => {
+    const { store } = await fresh();
+    const [gone, idle, hidden] = [await done(store, 'gone'), await done(store, 'idle'), await done(store, 'hidden')];
+    await store.deleteSession(gone.sessionId);
+    await store.deleteResponse(hidden.runId);
+    const nobody = admissionOf('nobody');
+    const forkOf = ({ runId }: Admission) =>
+      admissionOf('f', { newSession: { title: 'f', fork: { from: runId, history, contents: [] } } });
+    for (const source of [gone, hidden, nobody])
+      expect(await store.admit(forkOf(source))).toEqual({ outcome: 'no-session' });
+    await store.expireSessions({ updatedBeforeMs: 9_000, nowMs: 9_000 });
+    expect(await store.admit(forkOf(idle))).toEqual({ outcome: 'expired' });
+    expect(await store.session(forkOf(idle).sessionId)).toBeNull();
   });
 
   test('a session that was not forked has no such conversation', async () => {
@@ -237,6 +254,8 @@ function describeDeletion(fresh: Fresh): void {
     expect(await remains(store, 'a', a)).toMatchObject({ session: before.session, readable: true, events: 2 });
     expect(await store.deleteSession(a.sessionId)).toBe(true);
     for (const { runId } of [a, s, t]) expect(await store.run(runId)).toMatchObject({ deleted: true });
+    const family = await store.familyOf(a.sessionId);
+    expect(family).toEqual([a, s, t].map(({ runId, sessionId }) => ({ runId, sessionId, status: 'completed' })));
   });
 
   test('UD-61: a deleted session is not continued, made anew, started from its queue, or expired', async () => {
@@ -245,7 +264,10 @@ function describeDeletion(fresh: Fresh): void {
     await store.deleteSession(a.sessionId);
     expect(await store.admit(continuationOf('b', a))).toEqual({ outcome: 'no-session' });
     expect(await store.admit(admissionOf('c', { sessionId: a.sessionId }))).toEqual({ outcome: 'no-session' });
-    await store.enqueue(queuedOf('late', a.sessionId), 9);
+    expect(await store.enqueue(queuedOf('late', a.sessionId), 9)).toEqual({ outcome: 'no-session' });
+    const b = await done(store, 'b');
+    await store.expireSessions({ updatedBeforeMs: 9_000, nowMs: 9_000 });
+    expect(await store.enqueue(queuedOf('late', b.sessionId), 9)).toEqual({ outcome: 'no-session' });
     expect(await store.startableTasks()).toEqual([]);
     expect(await store.expireSessions({ updatedBeforeMs: 9_000, nowMs: 9_000 })).toEqual([]);
   });
@@ -256,8 +278,8 @@ function describeDeletion(fresh: Fresh): void {
     await store.deleteSession(run.sessionId);
     const again = admissionOf('again', { idempotency: { key: 'a', bodyHash: 'h' } });
     expect(await store.admit(again)).toEqual({ outcome: 'replayed', runId: run.runId, sameBody: true });
-    expect(await store.prune({ endedBeforeMs: 9_000 })).toEqual({ keys: 1, runs: 2 });
-    expect(await store.prune({ endedBeforeMs: 9_000 })).toEqual({ keys: 0, runs: 0 });
+    expect(await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 })).toEqual({ keys: 1, runs: 2 });
+    expect(await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 })).toEqual({ keys: 0, runs: 0 });
     expect(await store.idempotency('owner', 'a')).toBeNull();
     expect(await remains(store, 'a', run)).toEqual(nothing);
   });
@@ -265,9 +287,9 @@ function describeDeletion(fresh: Fresh): void {
   test('U-370, E-845: a session that was pruned before goes like any other', async () => {
     const { store } = await fresh();
     const { run } = await full(store, 'a');
-    await store.prune({ endedBeforeMs: 9_000 });
+    await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 });
     await store.deleteSession(run.sessionId);
-    await store.prune({ endedBeforeMs: 9_000 });
+    await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 });
     expect(await remains(store, 'a', run)).toEqual(nothing);
   });
 }

@@ -11,6 +11,7 @@ import { admitted, write } from './store-steps.ts';
 /** Webhooks, and what is on its way to them. */
 export function describeWebhooks(fresh: Fresh): void {
   describeEvents(fresh);
+  describeChanges(fresh);
   describeDeliveries(fresh);
 }
 
@@ -40,7 +41,7 @@ function describeEvents(fresh: Fresh): void {
   test.each(ends)('UR-51: the end of a run is stored with its delivery: $shown', async ({ shown, ...end }) => {
     const { store, reopen } = await fresh();
     const hook = webhookOf('w');
-    await store.putWebhook(hook);
+    await store.addWebhook(hook, 99);
     const a = await admitted(store, 'a');
     await ended(store, a, end);
     const [delivery, ...more] = await (await reopen()).deliveries(hook.webhookId, { limit: 9 });
@@ -64,7 +65,7 @@ function describeEvents(fresh: Fresh): void {
   test('UR-51: what a person is asked for is stored with its delivery, each approval with its own', async () => {
     const { store } = await fresh();
     const hook = webhookOf('w');
-    await store.putWebhook(hook);
+    await store.addWebhook(hook, 99);
     const a = await admitted(store, 'a');
     const [asked, uncertain] = [pendingOf('1', a.runId), pendingOf('2', a.runId, { kind: 'recovery' })];
     await write(store, a, [requestDraft(asked), requestDraft(uncertain), requestDraft(pendingOf('3', a.runId), ['s'])]);
@@ -86,7 +87,7 @@ function describeEvents(fresh: Fresh): void {
       webhookOf('off', { enabled: false }),
       webhookOf('else', { principal: 'else' }),
     ];
-    for (const hook of hooks) await store.putWebhook(hook);
+    for (const hook of hooks) await store.addWebhook(hook, 99);
     const [a, b] = [await admitted(store, 'a'), await admitted(store, 'b')];
     const s = admissionOf('s', { parentRunId: a.runId });
     await store.admit(s);
@@ -104,7 +105,7 @@ function describeEvents(fresh: Fresh): void {
   test('L3: a refused append stores no delivery', async () => {
     const { store } = await fresh();
     const hook = webhookOf('w');
-    await store.putWebhook(hook);
+    await store.addWebhook(hook, 99);
     const a = await admitted(store, 'a');
     await ended(store, a, { status: 'completed', response: null, after: 9 });
     expect(await bodies(store, hook)).toEqual([]);
@@ -114,10 +115,11 @@ function describeEvents(fresh: Fresh): void {
     const { store, reopen } = await fresh();
     const first = webhookOf('1', { events: ['response.failed'], description: 'Ours', enabled: false });
     const second = webhookOf('2', { createdAtMs: 2_000 });
-    for (const hook of [second, first, webhookOf('x', { principal: 'else' })]) await store.putWebhook(hook);
-    await store.putWebhook({ ...first, url: 'https://example.org', enabled: true });
+    for (const hook of [second, first, webhookOf('x', { principal: 'else' })]) await store.addWebhook(hook, 99);
+    const change = { url: 'https://example.org', enabled: true };
+    expect(await store.changeWebhook(first.webhookId, change)).toEqual({ ...first, ...change });
     const other = await reopen();
-    expect(await other.webhooks('owner')).toEqual([{ ...first, url: 'https://example.org', enabled: true }, second]);
+    expect(await other.webhooks('owner')).toEqual([{ ...first, ...change }, second]);
     await store.putDelivery(deliveryOf('d', first.webhookId));
     expect(await store.deleteWebhook(first.webhookId)).toBe(true);
     expect(await store.deleteWebhook(first.webhookId)).toBe(false);
@@ -127,12 +129,49 @@ function describeEvents(fresh: Fresh): void {
   });
 }
 
+function describeChanges(fresh: Fresh): void {
+  test('UR-40: of many that are added at once, through two processes, a principal has as many as it may have', async () => {
+    const { store, reopen } = await fresh();
+    const stores = [store, await reopen()];
+    await store.addWebhook(webhookOf('x', { principal: 'else' }), 3);
+    const added = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => (stores[index % 2] ?? store).addWebhook(webhookOf(`${index}`), 3)),
+    );
+    expect(added.filter(Boolean)).toHaveLength(3);
+    expect(await store.webhooks('owner')).toHaveLength(3);
+  });
+
+  test('UR-40: a change sets what it names, and leaves what others have set meanwhile', async () => {
+    const { store, reopen } = await fresh();
+    const hook = webhookOf('w', { description: 'Ours' });
+    const { webhookId } = hook;
+    await store.addWebhook(hook, 9);
+    await (await reopen()).changeWebhook(webhookId, { enabled: false });
+    const changed = { ...hook, enabled: false, events: ['response.failed'], description: null };
+    expect(await store.changeWebhook(webhookId, { events: ['response.failed'], description: null })).toEqual(changed);
+    expect(await store.webhook(webhookId)).toEqual(changed);
+  });
+
+  test('UR-51: one that is elsewhere now is not changed for what its old url said; one that is deleted stays so', async () => {
+    const { store } = await fresh();
+    const hook = webhookOf('w');
+    const { webhookId, url } = hook;
+    await store.addWebhook(hook, 9);
+    await store.changeWebhook(webhookId, { url: 'https://example.org' });
+    expect(await store.changeWebhook(webhookId, { enabled: false }, url)).toBeNull();
+    expect(await store.webhook(webhookId)).toMatchObject({ url: 'https://example.org', enabled: true });
+    await store.deleteWebhook(webhookId);
+    expect(await store.changeWebhook(webhookId, { enabled: true })).toBeNull();
+    expect(await store.webhook(webhookId)).toBeNull();
+  });
+}
+
 function describeDeliveries(fresh: Fresh): void {
-  const due = { nowMs: 2_000, untilMs: 3_000, limit: 99, except: [] };
+  const due = { nowMs: 2_000, untilMs: 3_000, limit: 99, except: { webhooks: [], principals: [] } };
   const ids = (deliveries: readonly { readonly deliveryId: string }[]) =>
     deliveries.map(({ deliveryId }) => deliveryId).toSorted();
   const waiting = async (store: Store, count: number) => {
-    await store.putWebhook(webhookOf('w'));
+    await store.addWebhook(webhookOf('w'), 99);
     const names = Array.from({ length: count }, (_, index) => `d${String(index).padStart(2, '0')}`);
     for (const name of names) await store.putDelivery(deliveryOf(name, webhookIds.make('w')));
     return names;
@@ -160,10 +199,10 @@ function describeDeliveries(fresh: Fresh): void {
     expect(await store.claimDeliveries({ ...due, nowMs: 3_000, untilMs: 4_000 })).toMatchObject([{ attempt: 2 }]);
   });
 
-  test('UR-51: oldest first come those that are due, of enabled webhooks that have not enough under way', async () => {
+  test('UR-51: oldest first come those that are due, of enabled webhooks and principals that have not enough under way', async () => {
     const { store } = await fresh();
-    for (const hook of [webhookOf('w'), webhookOf('slow'), webhookOf('off', { enabled: false })])
-      await store.putWebhook(hook);
+    const hooks = [webhookOf('w'), webhookOf('slow'), webhookOf('off', { enabled: false })];
+    for (const hook of [...hooks, webhookOf('theirs', { principal: 'else' })]) await store.addWebhook(hook, 99);
     const put = (name: string, hook: string, nextAttemptAtMs: number) =>
       store.putDelivery(deliveryOf(name, webhookIds.make(hook), { nextAttemptAtMs }));
     await put('second', 'w', 1_500);
@@ -171,11 +210,14 @@ function describeDeliveries(fresh: Fresh): void {
     await put('later', 'w', 2_001);
     await put('other', 'slow', 1_300);
     await put('silent', 'off', 1_300);
-    const except = [webhookIds.make('slow')];
+    await put('theirs', 'theirs', 1_300);
+    expect(await store.pendingDeliveries()).toBe(5);
+    const except = { webhooks: [webhookIds.make('slow')], principals: ['else'] };
     const claimed = await store.claimDeliveries({ ...due, except });
     expect(claimed.map(({ deliveryId }) => deliveryId)).toEqual(['first', 'second']);
-    expect(ids(await store.claimDeliveries({ ...due, nowMs: 2_001 }))).toEqual(['later', 'other']);
-    await store.putWebhook(webhookOf('off'));
+    expect(claimed.map(({ principal }) => principal)).toEqual(['owner', 'owner']);
+    expect(ids(await store.claimDeliveries({ ...due, nowMs: 2_001 }))).toEqual(['later', 'other', 'theirs']);
+    await store.changeWebhook(webhookIds.make('off'), { enabled: true });
     expect(ids(await store.claimDeliveries(due))).toEqual(['silent']);
   });
 

@@ -372,9 +372,9 @@ function describeRetention(fresh: Fresh): void {
     await write(store, a, [noteDraft('note'), textDraft(' end', place), output]);
     await finish(store, a, await lastSeq(store, a));
     const before = await readAll(store, a);
-    expect(await store.prune({ endedBeforeMs: 5_000 })).toEqual({ keys: 0, runs: 0 });
+    expect(await store.prune({ endedBeforeMs: 5_000, nowMs: 5_000 })).toEqual({ keys: 0, runs: 0 });
     expect(await store.isPruned(a.runId)).toBe(false);
-    expect(await store.prune({ endedBeforeMs: 5_001 })).toEqual({ keys: 0, runs: 1 });
+    expect(await store.prune({ endedBeforeMs: 5_001, nowMs: 5_001 })).toEqual({ keys: 0, runs: 1 });
     expect(await store.isPruned(a.runId)).toBe(true);
 
     const after = await readAll(store, a);
@@ -390,7 +390,7 @@ function describeRetention(fresh: Fresh): void {
     for (const cursor of [0, 3, 8, 10, 12]) {
       expect(await readAll(store, a, { after: cursor })).toEqual(after.filter(({ seq }) => seq > cursor));
     }
-    expect(await store.prune({ endedBeforeMs: 9_000 })).toEqual({ keys: 0, runs: 0 });
+    expect(await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 })).toEqual({ keys: 0, runs: 0 });
   });
 
   test('E-845: a reader whose cursor stands in a hole goes on behind it, however large what stands before it is', async () => {
@@ -400,7 +400,7 @@ function describeRetention(fresh: Fresh): void {
     await write(store, a, [noteDraft('n'.repeat(2_000_000)), textDraft('he')]);
     await write(store, a, accepted(1, 'he'));
     await finish(store, a, await lastSeq(store, a));
-    await store.prune({ endedBeforeMs: 9_000 });
+    await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 });
     expect((await store.readEvents(a.runId, { after: 3, limit: 1 })).map(({ seq }) => seq)).toEqual([5, 6]);
     expect((await readAll(store, a, { after: 3 })).map(({ seq }) => seq)).toEqual([5, 6, 7]);
   });
@@ -412,7 +412,7 @@ function describeRetention(fresh: Fresh): void {
     await store.admit(a);
     await store.admit(b);
     await finish(store, a, 1);
-    expect(await store.prune({ endedBeforeMs: 9_000 })).toEqual({ keys: 1, runs: 1 });
+    expect(await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 })).toEqual({ keys: 1, runs: 1 });
     expect(await store.idempotency('owner', 'a')).toBeNull();
     expect(await store.idempotency('owner', 'b')).not.toBeNull();
     expect(await store.run(a.runId)).toMatchObject({ response: { output: 'done' } });
@@ -427,7 +427,7 @@ function describeRetention(fresh: Fresh): void {
     expect(await store.expireSessions({ updatedBeforeMs: 5_001, nowMs: 9_500 })).toEqual([]);
     expect(await store.session(a.sessionId)).toMatchObject({ expiredAtMs: 9_000 });
     expect(await store.session(b.sessionId)).toMatchObject({ expiredAtMs: null });
-    expect(await store.admit(continuationOf('c', a))).toEqual({ outcome: 'no-session' });
+    expect(await store.admit(continuationOf('c', a))).toEqual({ outcome: 'expired' });
   });
 }
 

@@ -3,9 +3,10 @@
 import { containerOf, type FileId, type HarnessId, type RunId, type SessionId } from '../core/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import type { ResponseStatus, UhpResponse } from '../protocol/uhp/response.ts';
-import type { SharedSession, TurnItem, TurnTool, UhpSession } from '../protocol/uhp/session.ts';
+import { head } from '../core/text.ts';
+import type { SharedSession, SharedTurn, TurnItem, TurnTool, UhpSession } from '../protocol/uhp/session.ts';
 
-export type { SharedSession, TurnItem, UhpSession } from '../protocol/uhp/session.ts';
+export type { SharedSession, SharedTurn, TurnItem, UhpSession } from '../protocol/uhp/session.ts';
 
 export interface SessionFacts {
   readonly sessionId: SessionId;
@@ -56,22 +57,28 @@ export function toTurn({ runId, sessionId, createdAtMs, response, inputItems, fi
 }
 
 /** What a stranger with the link sees (UD-31). */
-export function toShared(session: UhpSession, turns: readonly TurnItem[]): SharedSession {
+export function toShared(session: UhpSession, turns: readonly SharedTurn[], next: string | null): SharedSession {
   const { title, created_at, updated_at } = session;
+  return { object: 'session.shared', title, created_at, updated_at, turns, next_cursor: next };
+}
+
+/** Of one turn; what is longer is cut, and named as that by its end. */
+const mostShared = { textUnits: 65_536, argumentUnits: 8_192, entries: 200 };
+
+export function toSharedTurn({ status, created_at, user, assistant, tools, files }: TurnItem): SharedTurn {
+  const { textUnits, argumentUnits, entries } = mostShared;
   return {
-    object: 'session.shared',
-    title,
+    status,
     created_at,
-    updated_at,
-    turns: turns.map(({ status, created_at: at, user, assistant, tools, files }) => ({
-      status,
-      created_at: at,
-      user,
-      assistant,
-      tools: tools.map(({ name, arguments: args }) => ({ name, arguments: args })),
-      files: files.map(({ filename, bytes }) => ({ filename, bytes })),
-    })),
+    user: cut(user, textUnits),
+    assistant: cut(assistant, textUnits),
+    tools: tools.slice(0, entries).map((tool) => ({ name: tool.name, arguments: cut(tool.arguments, argumentUnits) })),
+    files: files.slice(0, entries).map(({ filename, bytes }) => ({ filename, bytes })),
   };
+}
+
+function cut(text: string, units: number): string {
+  return text.length <= units ? text : `${head(text, units)}…`;
 }
 
 const statuses = ['in_progress', 'completed', 'failed', 'incomplete', 'cancelled'] as const;

@@ -68,7 +68,9 @@ export function createTextView(): TextView {
         case 'budget-reached':
           return note(`A limit is reached: ${event.data.budget}, ${event.data.used} of ${event.data.limit}.`);
         case 'gap':
-          return note('Some live output could not be kept; the result is whole.');
+          return event.data.reason === 'files-limit' || event.data.reason === 'files-unchecked'
+            ? note('Not every file of this task could be kept as an artifact.')
+            : note('Some live output could not be kept; the result is whole.');
         case 'run-result':
           return note(describeEnd(event.data));
         case 'run-started':

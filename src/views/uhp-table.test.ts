@@ -322,6 +322,15 @@ describe('UD-81: from log to stream', () => {
       reins_unstopped: ['process 7'],
     });
   });
+
+  test('UD-53, UD-58: files that are no artifacts for want of room, or because nobody could look, are named as missing', () => {
+    const { log, view, next } = begun();
+    log.step({ blocks: [text('t')] });
+    for (const reason of ['deltas_lost', 'files-unchecked', 'files-limit'] as const)
+      log.add({ type: 'gap', step: 1, attempt: 0, data: { reason } });
+    next();
+    expect(view.response().metadata).toMatchObject({ reins_degraded: ['files:unchecked', 'files:limit'] });
+  });
 });
 
 describe('E-115, UT-16: attempts that were given up', () => {

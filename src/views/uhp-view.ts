@@ -181,12 +181,15 @@ class UhpFold implements UhpView {
       case 'file-changed':
         if (this.#artifacts.changed(event.data)) this.#reins(reinsEventOf(event));
         return;
+      case 'gap':
+        if (event.data.reason === 'files-limit') this.#degraded.add('files:limit');
+        if (event.data.reason === 'files-unchecked') this.#degraded.add('files:unchecked');
+        return this.#reins(reinsEventOf(event));
       case 'waiting':
       case 'todos-updated':
       case 'user-message':
       case 'compacted':
       case 'budget-reached':
-      case 'gap':
         return this.#reins(reinsEventOf(event));
       case 'run-started':
       case 'tool-dispatched':

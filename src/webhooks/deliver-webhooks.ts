@@ -3,23 +3,24 @@
 // W1. At least once: a delivery is stored with its event, and is done only when that is stored, too. Between the two a crash
 //     has it sent again, under the same id.
 // W2. A claim is a lease: of several servers one makes an attempt; what a dead one had claimed is free when the lease ends.
-// W3. A webhook has a few attempts under way at most, so that a slow receiver delays no other; no task ever waits for one.
+// W3. A webhook has a few attempts under way at most, and so have all webhooks of a principal, so that slow receivers delay no
+//     other; no task ever waits for one.
 // W4. What cannot be delivered is tried again by the schedule, then given up. 410 switches the webhook off.
 
+import { createAttemptPlaces } from './attempt-places.ts';
 import { signDelivery } from './sign-delivery.ts';
 import { sendDelivery, type Sent } from './send-delivery.ts';
 import type { Clock } from '../core/clock.ts';
-import type { DeliveryOutcome, DeliveryRecord, WebhookRecord } from '../stores/webhook-store.ts';
+import type { DeliveryOutcome, DeliveryRecord, DueDelivery, WebhookRecord } from '../stores/webhook-store.ts';
 import type { HostRules } from '../net/public-host.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Store } from '../stores/store.ts';
-import type { WebhookId } from '../core/ids.ts';
 import type { WebhookRules } from './webhook-url.ts';
 
 export interface WebhookDelivery {
   /** Looks for due deliveries now: something was stored. */
   wake(): void;
-  /** Makes one attempt at once and gives how it went. */
+  /** Makes its only attempt at once and gives how it went. */
   attempt(webhook: WebhookRecord, delivery: DeliveryRecord): Promise<DeliveryRecord>;
   /** Begins no further attempt; resolves when those under way are settled. Idempotent. */
   stop(): Promise<void>;
@@ -38,7 +39,6 @@ const attemptWithinMs = 10_000;
 const leaseMs = 30_000;
 const lookEveryMs = 1_000;
 const underWayMost = 32;
-const underWayPerWebhook = 3;
 const [second, minute, hour] = [1_000, 60_000, 3_600_000];
 const scheduleMs = [
   5 * second,
@@ -55,7 +55,7 @@ const scheduleMs = [
 export function createWebhookDelivery(options: WebhookDeliveryOptions): WebhookDelivery {
   const { store, clock, logger } = options;
   const stopped = new AbortController();
-  const underWay = new Map<WebhookId, number>();
+  const places = createAttemptPlaces();
   const attempts = new Set<Promise<void>>();
   let looking: Promise<void> | null = null;
   let again = false;
@@ -63,25 +63,23 @@ export function createWebhookDelivery(options: WebhookDeliveryOptions): WebhookD
 
   async function look(): Promise<void> {
     while (!stopped.signal.aborted && attempts.size < underWayMost) {
-      const except = [...underWay].filter(([, count]) => count >= underWayPerWebhook).map(([id]) => id);
+      const except = places.taken();
       const nowMs = clock.now();
-      // One by one: each may fill up its webhook.
+      // One by one: each may fill up its webhook and its principal.
       const [due] = await store.claimDeliveries({ nowMs, untilMs: nowMs + leaseMs, limit: 1, except });
       if (due === undefined) return;
       begin(due);
     }
   }
 
-  function begin(delivery: DeliveryRecord): void {
+  function begin(delivery: DueDelivery): void {
     const { webhookId } = delivery;
-    underWay.set(webhookId, (underWay.get(webhookId) ?? 0) + 1);
+    const leave = places.take(delivery);
     const attempt = deliver(delivery)
       .catch((cause: unknown) => logger.error('A webhook delivery failed here.', { webhook_id: webhookId }, cause))
       .finally(() => {
         attempts.delete(attempt);
-        const left = (underWay.get(webhookId) ?? 1) - 1;
-        if (left === 0) underWay.delete(webhookId);
-        else underWay.set(webhookId, left);
+        leave();
         wake();
       });
     attempts.add(attempt);
@@ -93,21 +91,21 @@ export function createWebhookDelivery(options: WebhookDeliveryOptions): WebhookD
     const sent = await send(options, webhook, { delivery, stopped: stopped.signal });
     // Cut off by our own end it says nothing of the receiver: whoever has the lease next tries again.
     if ('error' in sent && stopped.signal.aborted) return;
-    await settle(webhook, delivery, sent);
+    await settle(
+      webhook,
+      delivery.deliveryId,
+      outcomeOf(sent, clock.now(), pauseAfter(delivery.attempt, options.random)),
+    );
   }
 
-  async function settle(webhook: WebhookRecord, delivery: DeliveryRecord, sent: Sent): Promise<DeliveryOutcome> {
-    const outcome = outcomeOf(sent, { attempt: delivery.attempt, nowMs: clock.now(), random: options.random });
-    await store.settleDelivery(delivery.deliveryId, outcome);
+  async function settle(webhook: WebhookRecord, deliveryId: string, outcome: DeliveryOutcome): Promise<void> {
+    await store.settleDelivery(deliveryId, outcome);
     if (outcome.httpStatus === 410) await switchOff(webhook);
-    return outcome;
   }
 
-  async function switchOff(webhook: WebhookRecord): Promise<void> {
-    const now = await store.webhook(webhook.webhookId);
-    if (now === null || now.url !== webhook.url) return;
-    await store.putWebhook({ ...now, enabled: false });
-    logger.warn('A webhook says that it is gone; it was switched off.', { webhook_id: webhook.webhookId });
+  async function switchOff({ webhookId, url }: WebhookRecord): Promise<void> {
+    if ((await store.changeWebhook(webhookId, { enabled: false }, url)) === null) return;
+    logger.warn('A webhook says that it is gone; it was switched off.', { webhook_id: webhookId });
   }
 
   function wake(): void {
@@ -129,11 +127,9 @@ export function createWebhookDelivery(options: WebhookDeliveryOptions): WebhookD
   return {
     wake,
     async attempt(webhook, delivery) {
-      const outcome = await settle(
-        webhook,
-        delivery,
-        await send(options, webhook, { delivery, stopped: stopped.signal }),
-      );
+      const sent = await send(options, webhook, { delivery, stopped: stopped.signal });
+      const outcome = outcomeOf(sent, clock.now(), undefined);
+      await settle(webhook, delivery.deliveryId, outcome);
       return { ...delivery, ...outcome };
     },
     async stop() {
@@ -168,20 +164,22 @@ async function send(
   }
 }
 
-/** @param attempt  Attempts made, this one included. A test has one attempt only. */
-function outcomeOf(
-  sent: Sent,
-  { attempt, nowMs, random }: { readonly attempt: number; readonly nowMs: number; readonly random: () => number },
-): DeliveryOutcome {
+/** Undefined: it was the last attempt. A tenth more or less, so that receivers which come back are not overrun. */
+function pauseAfter(attempt: number, random: () => number): number | undefined {
+  const pauseMs = scheduleMs[attempt - 1];
+  return pauseMs === undefined ? undefined : Math.round(pauseMs * (0.9 + 0.2 * random()));
+}
+
+/** @param pauseMs  Until the next attempt, where this one was in vain; undefined: there is none. */
+function outcomeOf(sent: Sent, nowMs: number, pauseMs: number | undefined): DeliveryOutcome {
   const httpStatus = 'httpStatus' in sent ? sent.httpStatus : null;
   const isDelivered = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
-  const pause = isDelivered || httpStatus === 410 ? undefined : scheduleMs[attempt - 1];
+  const pause = isDelivered || httpStatus === 410 ? undefined : pauseMs;
   return {
     status: isDelivered ? 'delivered' : pause === undefined ? 'failed' : 'pending',
     httpStatus,
     error: 'error' in sent ? sent.error : isDelivered ? null : `The receiver answered ${httpStatus}.`,
     attemptedAtMs: nowMs,
-    // A tenth more or less, so that receivers which come back are not overrun.
-    nextAttemptAtMs: pause === undefined ? null : nowMs + Math.round(pause * (0.9 + 0.2 * random())),
+    nextAttemptAtMs: pause === undefined ? null : nowMs + pause,
   };
 }

@@ -1,10 +1,10 @@
 // Webhooks as their principal manages them (UR-40, UR-41). Unknown and another's are one and the same answer (U-042).
 
-import { NotFoundError } from '../core/errors.ts';
+import { NotFoundError, RequestError } from '../core/errors.ts';
 import { webhookIds } from '../core/ids.ts';
 import { webhookUrl, type WebhookRules } from './webhook-url.ts';
 import type { Clock } from '../core/clock.ts';
-import type { DeliveryRecord, WebhookEvent, WebhookRecord, WebhookStore } from '../stores/webhook-store.ts';
+import type { DeliveryRecord, WebhookChange, WebhookRecord, WebhookStore } from '../stores/webhook-store.ts';
 import type { Random } from '../core/random.ts';
 import type { WebhookDelivery } from './deliver-webhooks.ts';
 
@@ -16,16 +16,26 @@ export interface Webhooks {
   readonly delivery: WebhookDelivery;
 }
 
-/** What a write sets; absent stays, or is the default: all events, no description, enabled. */
-export interface WebhookChange {
-  readonly url?: string;
-  /** Null: all. */
-  readonly events?: readonly WebhookEvent[] | null;
-  readonly description?: string | null;
-  readonly enabled?: boolean;
+/** Each event is stored once for each of them. */
+const webhooksMost = 20;
+
+/** 409 `reins_webhook_limit`: one has to go before another can come. */
+export class WebhookLimitError extends RequestError {
+  constructor() {
+    super({
+      status: 409,
+      errorType: 'invalid_request_error',
+      code: 'reins_webhook_limit',
+      message: `You have ${webhooksMost} webhooks, and may have no more; delete one first.`,
+      detail: { limit: webhooksMost },
+    });
+  }
 }
 
-/** @throws WebhookUrlRefusedError */
+/**
+ * What is absent is the default: all events, no description, enabled.
+ * @throws WebhookUrlRefusedError, WebhookLimitError
+ */
 export async function createWebhook(
   { store, clock, random, rules }: Webhooks,
   principal: string,
@@ -43,7 +53,7 @@ export async function createWebhook(
     secret: `whsec_${Buffer.from(random.token() + random.token(), 'hex').toString('base64')}`,
     createdAtMs: clock.now(),
   };
-  await store.putWebhook(record);
+  if (!(await store.addWebhook(record, webhooksMost))) throw new WebhookLimitError();
   return record;
 }
 
@@ -55,15 +65,15 @@ export async function findWebhook({ store }: Webhooks, principal: string, name: 
   return webhook;
 }
 
-/** @throws WebhookUrlRefusedError */
+/** What is absent stays as it is when this is stored. @throws WebhookUrlRefusedError, NotFoundError */
 export async function changeWebhook(
   webhooks: Webhooks,
-  webhook: WebhookRecord,
+  { webhookId }: WebhookRecord,
   change: WebhookChange,
 ): Promise<WebhookRecord> {
   if (change.url !== undefined) webhookUrl(change.url, webhooks.rules);
-  const record = { ...webhook, ...change };
-  await webhooks.store.putWebhook(record);
+  const record = await webhooks.store.changeWebhook(webhookId, change);
+  if (record === null) throw new NotFoundError('webhook');
   if (record.enabled) webhooks.delivery.wake();
   return record;
 }
@@ -84,8 +94,7 @@ export async function testWebhook(
     webhookId: webhook.webhookId,
     event: 'reins.test',
     body: { type: 'reins.test', timestamp: new Date(atMs).toISOString(), data: { webhook_id: webhook.webhookId } },
-    // As if all others had been made: it is not tried again.
-    attempt: Number.MAX_SAFE_INTEGER,
+    attempt: 1,
     status: 'pending',
     httpStatus: null,
     error: null,
@@ -93,7 +102,6 @@ export async function testWebhook(
     attemptedAtMs: null,
     nextAttemptAtMs: null,
   };
-  const once = { ...record, attempt: 1 };
-  await store.putDelivery(once);
-  return { ...(await delivery.attempt(webhook, record)), attempt: 1 };
+  await store.putDelivery(record);
+  return delivery.attempt(webhook, record);
 }

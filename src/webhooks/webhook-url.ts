@@ -1,5 +1,4 @@
-import { isIP } from 'node:net';
-import { isPublicAddress } from '../net/public-host.ts';
+import { isRefusedAddress } from '../net/public-host.ts';
 import { RequestError } from '../core/errors.ts';
 
 export interface WebhookRules {
@@ -30,8 +29,7 @@ export function webhookUrl(text: string, rules: WebhookRules): URL {
   if (url.username !== '' || url.password !== '') throw new WebhookUrlRefusedError('it holds a user name or password.');
   if (rules.allowLoopback && isLoopback(url) && /^https?:$/.test(url.protocol)) return url;
   if (url.protocol !== 'https:') throw new WebhookUrlRefusedError('it must begin with https.');
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) !== 0 && !isPublicAddress(host)) throw new WebhookUrlRefusedError('its address is not a public one.');
+  if (isRefusedAddress(url.hostname)) throw new WebhookUrlRefusedError('its address is not a public one.');
   return url;
 }
 

@@ -11,7 +11,7 @@ export interface Answer {
   readonly body: Record<string, unknown>;
 }
 
-export interface RunningServer {
+export interface RunningServer extends AsyncDisposable {
   readonly url: string;
   readonly dataDir: string;
   /** JSON in, JSON out, with the owner's key or another one. */
@@ -34,6 +34,10 @@ export async function startServer(
   const env = { REINS_API_KEY: ownerKey, REINS_DATA_DIR: dataDir, REINS_PORT: '0' };
   const server = await createServer(loadConfig({ env }), { logger: silentLogger });
   const { url } = await server.listen();
+  const close = async () => {
+    await server.close();
+    if (at === undefined) await rm(dataDir, { recursive: true, force: true });
+  };
   return {
     url,
     dataDir,
@@ -56,9 +60,7 @@ export async function startServer(
     async until(isSo) {
       while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
     },
-    async close() {
-      await server.close();
-      if (at === undefined) await rm(dataDir, { recursive: true, force: true });
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

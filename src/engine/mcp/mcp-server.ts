@@ -1,4 +1,5 @@
 import type { PermissionLevel } from '../tool.ts';
+import type { HostRules } from '../../net/public-host.ts';
 import type { ReplayPolicy } from '../../core/run-event.ts';
 
 interface CommonSettings {
@@ -29,6 +30,8 @@ export interface RemoteServer extends CommonSettings {
   readonly transport: 'http' | 'sse';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Where it, and what it redirects to, may lie. Absent: anywhere, as whoever runs this program has named it. */
+  readonly reach?: HostRules;
 }
 
 export type McpServer = StdioServer | RemoteServer;

@@ -1,6 +1,7 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Clock } from '../../core/clock.ts';
 import type { McpServer, RemoteServer, StdioServer } from './mcp-server.ts';
+import { guardedConnect } from '../../net/guarded-connect.ts';
 import { StdioTransport, type StdioDeps } from './stdio-transport.ts';
 import { watchReplies } from './watch-replies.ts';
 import { within } from '../../core/within.ts';
@@ -33,9 +34,9 @@ function openStdio(server: StdioServer, deps: StdioDeps): OpenedTransport {
   return { transport, isFatal: () => false, close: () => transport.close(), kill: () => transport.kill() };
 }
 
-async function openHttp({ url, headers }: RemoteServer, clock: Clock): Promise<OpenedTransport> {
+async function openHttp({ url, headers, reach }: RemoteServer, clock: Clock): Promise<OpenedTransport> {
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
-  const pool = await openPool();
+  const pool = await openPool(reach);
   const replies = watchReplies(pool.fetch, clock);
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch: replies.fetch,
@@ -57,9 +58,9 @@ async function openHttp({ url, headers }: RemoteServer, clock: Clock): Promise<O
   };
 }
 
-async function openSse({ url, headers }: RemoteServer): Promise<OpenedTransport> {
+async function openSse({ url, headers, reach }: RemoteServer): Promise<OpenedTransport> {
   const { SSEClientTransport, SseError } = await import('@modelcontextprotocol/sdk/client/sse.js');
-  const pool = await openPool();
+  const pool = await openPool(reach);
   const transport = new SSEClientTransport(new URL(url), {
     fetch: pool.fetch,
     requestInit: { headers: { ...headers } },
@@ -73,9 +74,12 @@ async function openSse({ url, headers }: RemoteServer): Promise<OpenedTransport>
 }
 
 /** Sockets of one connection. The default limits of 300 s would end a quiet stream, and with it a long call. */
-async function openPool(): Promise<{ fetch: typeof globalThis.fetch; destroy(): Promise<void> }> {
+async function openPool(
+  reach: RemoteServer['reach'],
+): Promise<{ fetch: typeof globalThis.fetch; destroy(): Promise<void> }> {
   const { Agent, fetch } = await import('undici');
-  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } });
+  const connect = reach === undefined ? { timeout: 10_000 } : await guardedConnect(reach);
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect });
   return {
     fetch: (input, init = {}) => {
       const { method = 'GET', body = null, signal = null, redirect = 'follow' } = init;

@@ -3,6 +3,7 @@ import { openFile, type Folder, type Place } from './workspace-path.ts';
 
 export const maxTextFileBytes = 10 * 1024 * 1024;
 const binaryProbeBytes = 8192;
+const pdfMark = new TextEncoder().encode('%PDF-');
 
 export interface FileContent {
   readonly bytes: Uint8Array;
@@ -25,8 +26,9 @@ export async function readContent(folder: Folder, name: string, mostBytes: numbe
   return { bytes: bytes.subarray(0, filled), mode: mode & 0o777 };
 }
 
+/** A PDF is one, also where all its bytes could stand in a text. */
 export function isBinary(bytes: Uint8Array): boolean {
-  return bytes.subarray(0, binaryProbeBytes).includes(0);
+  return bytes.subarray(0, binaryProbeBytes).includes(0) || pdfMark.every((byte, at) => bytes[at] === byte);
 }
 
 /** The content of a text file, or a refusal that says why there is none. */

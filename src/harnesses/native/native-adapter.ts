@@ -4,7 +4,7 @@ import type { ToolSource } from '../../engine/tool.ts';
 import type { Capabilities, HarnessAdapter, HarnessSession, OpenSessionOptions, TurnOptions } from '../harness.ts';
 import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
 import type { RunConfig, TaskFacts } from '../../core/run-event.ts';
-import type { RunId } from '../../core/ids.ts';
+import type { RunId, SessionId } from '../../core/ids.ts';
 import type { RunState } from '../../core/run-state.ts';
 
 /** The models behind the engine: what the catalogue offers the adapter. */
@@ -33,6 +33,8 @@ export const nativeCapabilities: Capabilities = {
 export interface HarnessTools {
   /** For one turn; to be disposed of when its session is. */
   open(run: ExtendedRun, workspace: string): AsyncDisposable & { readonly sources: readonly ToolSource[] };
+  /** Ends what is kept for the next turn of a session. */
+  forgetSession(sessionId: SessionId): Promise<void>;
 }
 
 /** What of a run's state says which tools those are. */
@@ -58,6 +60,7 @@ export function createNativeAdapter(parts: EngineParts, models: NativeModels, ow
     chooseModel: async (requested) => models.choose(requested),
     openSession: async (options) =>
       own === undefined ? openEngineSession({ ...options, parts: () => parts }) : openExtended(parts, own, options),
+    ...(own === undefined ? {} : { forgetSession: (sessionId) => own.forgetSession(sessionId) }),
   };
 }
 

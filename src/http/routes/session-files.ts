@@ -2,9 +2,9 @@
 
 import { idOf, type Call, type Route } from '../route.ts';
 import { listArchive, listFiles, openFile } from '../../tasks/read-files.ts';
-import { PreviewFailedError } from '../../files/pdf-preview.ts';
+import { PreviewBusyError, PreviewFailedError } from '../../files/pdf-preview.ts';
 import { RequestError } from '../../core/errors.ts';
-import { sendArchive } from '../send-archive.ts';
+import { sendArchive } from '../send-zip.ts';
 import { sendFile } from '../send-file.ts';
 import { toUhpFile } from '../../protocol/uhp/file.ts';
 import type { PdfPreview } from '../../files/pdf-preview.ts';
@@ -65,11 +65,23 @@ async function sendPreview(services: Services, preview: PdfPreview | null, call:
     const filename = `${record.filename}.pdf`;
     return await sendFile(call, { handle: pdf, filename, bytes: size, sha256: `${record.sha256}-pdf` });
   } catch (cause) {
+    if (cause instanceof PreviewBusyError) throw previewsWait();
     if (!(cause instanceof PreviewFailedError)) throw cause;
     throw previewError(502, 'This file could not be made a PDF.', cause);
   } finally {
     await handle.close();
   }
+}
+
+function previewsWait(): RequestError {
+  return new RequestError({
+    status: 429,
+    errorType: 'rate_limit_error',
+    code: 'rate_limited',
+    message: 'Too many files wait to be made PDFs; try again later, or download the file itself.',
+    detail: { cap: 'previews' },
+    headers: { 'Retry-After': '10' },
+  });
 }
 
 function previewError(status: 501 | 502, message: string, cause?: unknown): RequestError {

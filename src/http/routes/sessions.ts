@@ -6,7 +6,6 @@ import { deleteSession } from '../../tasks/delete-session.ts';
 import { idOf, type Call, type Route, type Verb } from '../route.ts';
 import { listSessions, readSession, readTurns } from '../../tasks/read-sessions.ts';
 import { pageOf, queryOf } from '../request-fields.ts';
-import { sessionIds } from '../../core/ids.ts';
 import type { Services } from '../../tasks/services.ts';
 
 export function sessionRoutes(services: Services): readonly Route[] {
@@ -49,9 +48,7 @@ export function sessionRoutes(services: Services): readonly Route[] {
 
 async function list(services: Services, call: Call): Promise<unknown> {
   const { limit, cursor } = pageOf(call);
-  const place = cursor === null ? null : decodeCursor(cursor);
-  const after =
-    place === null ? null : { ...place, sessionId: sessionIds.make(place.sessionId.slice(sessionIds.prefix.length)) };
+  const after = cursor === null ? null : decodeCursor(cursor);
   const harness = queryOf(call, 'harness') ?? null;
   const { sessions, last } = await listSessions(services, call.caller.principal, { harness, after, limit });
   return { sessions, next_cursor: last === null ? null : encodeCursor(last) };

@@ -4,6 +4,7 @@ import { idOf, type OpenCall, type Route } from '../route.ts';
 import { oneHeader } from '../door.ts';
 import { parseShare, type SessionShare } from '../../protocol/uhp/session.ts';
 import { readShare, readShared, revokeShare, shareSession } from '../../tasks/share-session.ts';
+import { queryOf } from '../request-fields.ts';
 import { sharedPage } from '../shared-page.ts';
 import type { Services } from '../../tasks/services.ts';
 import type { ShareRecord } from '../../stores/session-store.ts';
@@ -47,10 +48,11 @@ function toShare({ shareId, secret, createdAtMs }: ShareRecord, enabled: boolean
   };
 }
 
-async function show(services: Services, { request, reply }: OpenCall): Promise<unknown> {
+async function show(services: Services, call: OpenCall): Promise<unknown> {
+  const { request, reply } = call;
   // The link is its own credential: it goes to nobody else, and stays in no cache.
   reply.headers({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer', Vary: 'Accept' });
-  const shared = await readShared(services, request.params['secret'] ?? '');
+  const shared = await readShared(services, request.params['secret'] ?? '', queryOf(call, 'cursor') || null);
   if (!/\btext\/html\b/i.test(oneHeader(request.headers.accept) ?? '')) return shared;
   reply.headers({
     'Content-Security-Policy':

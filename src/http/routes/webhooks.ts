@@ -8,6 +8,7 @@ import {
   testWebhook,
   type Webhooks,
 } from '../../webhooks/manage-webhooks.ts';
+import { InvalidInputError } from '../../core/errors.ts';
 import { idOf, type Call, type Route } from '../route.ts';
 import { pageOf } from '../request-fields.ts';
 import { parseNewWebhook, parseWebhook, toUhpDelivery, toUhpWebhook } from '../../protocol/uhp/webhook.ts';
@@ -93,6 +94,8 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
 async function listDeliveries(webhooks: Webhooks, call: Call): Promise<unknown> {
   const { limit, cursor } = pageOf(call);
   const { webhookId } = await findWebhook(webhooks, call.caller.principal, idOf(call));
+  if (cursor !== null && (await webhooks.store.delivery(cursor))?.webhookId !== webhookId)
+    throw new InvalidInputError('This cursor is none that this list gave.', 'cursor');
   const after = cursor === null ? {} : { after: cursor };
   const found = await webhooks.store.deliveries(webhookId, { ...after, limit: limit + 1 });
   const page = found.slice(0, limit);

@@ -204,6 +204,7 @@ export const shared = open({
   created_at: seconds,
   updated_at: seconds,
   turns: many(object),
+  next_cursor: z.string().nullable(),
 });
 
 export const file = open({

@@ -172,6 +172,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   'GET /v1/shared/:secret': {
     summary: 'A published session, as JSON or HTML',
     answer: answers.shared,
+    query: ['cursor'],
     errors: ['reins_share_not_found'],
   },
   'POST /v1/files': {
@@ -189,7 +190,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   'GET /v1/containers/:container/files/:file/pdf': {
     summary: 'An artifact as PDF',
     answer: 'application/pdf',
-    errors: ['file_not_found', 'preview_unavailable', 'preview_failed'],
+    errors: ['file_not_found', 'rate_limited', 'preview_unavailable', 'preview_failed'],
   },
   'GET /v1/reins/approvals': {
     summary: 'What waits for a person',
@@ -265,7 +266,7 @@ export const operations: Readonly<Record<string, Operation>> = {
     summary: 'Make a webhook',
     body: webhookBody,
     answer: answers.webhook,
-    errors: [...admin, 'reins_webhook_url_refused'],
+    errors: [...admin, 'reins_webhook_url_refused', 'reins_webhook_limit'],
   },
   'GET /v1/reins/webhooks/:id': {
     summary: 'Read a webhook',

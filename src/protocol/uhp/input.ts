@@ -107,11 +107,13 @@ function parseFile(part: JsonObject, path: string, key: 'file_data' | 'image_url
     if (typeof fileId === 'string') return { type: 'named-file', fileId, filename, param: path };
     throw new InvalidInputError(`${path}.file_id must be a string.`, `${path}.file_id`);
   }
+  // An address of the client's is never fetched: it would be asked from inside our network.
+  if ((part['file_url'] ?? null) !== null)
+    throw new InvalidInputError(`${path}.file_url is not fetched; give file_data or file_id.`, `${path}.file_url`);
   const data = part[key];
   const param = `${path}.${key}`;
   const prefix = typeof data === 'string' ? dataUrl.exec(head(data, 1000)) : null;
   if (typeof data !== 'string' || prefix === null) {
-    // An address of the client's is never fetched: it would be asked from inside our network.
     throw new InvalidInputError(`${param} must be a base64 data URL; give other files by file_id.`, param);
   }
   const bytes = decodeBase64(data.slice(prefix[0].length));

@@ -134,13 +134,13 @@ test('UD-29: client keys are kept, server keys are dropped and named', () => {
     session_id: 'x',
     reins_cost: 1,
     reins_events: 'true',
-    reins_fork: true,
+    reins_fork: false,
     environment: 'e',
   };
   const parsed = parseCreateResponse({ input: 'x', metadata });
   expect(parsed.harnessId).toBe('chrn_1');
   expect(parsed.reinsEvents).toBe(true);
-  expect(parsed.metadata).toEqual({ mine: { deep: [1] }, reins_events: 'true', reins_fork: true });
+  expect(parsed.metadata).toEqual({ mine: { deep: [1] }, reins_events: 'true', reins_fork: false });
   expect(parsed.ignoredFields).toEqual(['metadata.session_id', 'metadata.reins_cost', 'metadata.environment']);
 });
 

@@ -86,8 +86,8 @@ export function parseCreateResponse(body: unknown): CreateResponse {
     maxStep: fields.max_step ?? null,
     timeoutSeconds: fields.timeout_seconds ?? null,
     metadata: metadata.kept,
-    reinsEvents: isSet(metadata.kept['reins_events']),
-    fork: isSet(metadata.kept['reins_fork']),
+    reinsEvents: isSet(metadata.kept, 'reins_events'),
+    fork: parseFork(metadata.kept, fields.previous_response_id ?? null),
     ignoredFields: [
       ...Object.keys(sent).filter((key) => !Object.hasOwn(createResponseBody.shape, key)),
       ...(background && stream ? ['background'] : []),
@@ -97,8 +97,19 @@ export function parseCreateResponse(body: unknown): CreateResponse {
   };
 }
 
-function isSet(value: JsonValue | undefined): boolean {
-  return value === true || value === 'true';
+/** Metadata of the protocol is text, so the words will do. */
+function isSet(metadata: JsonObject, key: 'reins_events' | 'reins_fork'): boolean {
+  const value = metadata[key] ?? false;
+  if (value === true || value === 'true') return true;
+  if (value === false || value === 'false') return false;
+  throw new InvalidInputError(`metadata.${key} must be true or false.`, `metadata.${key}`);
+}
+
+function parseFork(metadata: JsonObject, previousResponseId: string | null): boolean {
+  const fork = isSet(metadata, 'reins_fork');
+  if (fork && previousResponseId === null)
+    throw new InvalidInputError('metadata.reins_fork needs previous_response_id.', 'metadata.reins_fork');
+  return fork;
 }
 
 const serverKeys = new Set([

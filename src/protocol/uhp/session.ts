@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { checkFields, readBody } from './parse-body.ts';
 import { InvalidInputError } from '../../core/errors.ts';
-import type { JsonValue } from '../../core/json.ts';
+import { parsedOrText } from '../../core/json.ts';
+import { sessionIds } from '../../core/ids.ts';
 import type { ContainerId, FileId, HarnessId, RunId, SessionId, ShareId } from '../../core/ids.ts';
 import type { ResponseStatus } from './response.ts';
 
@@ -57,21 +58,27 @@ export type SharedSession = {
   readonly title: string;
   readonly created_at: number;
   readonly updated_at: number;
-  readonly turns: readonly {
-    readonly status: ResponseStatus;
-    readonly created_at: number;
-    readonly user: string;
-    readonly assistant: string;
-    readonly tools: readonly Pick<TurnTool, 'name' | 'arguments'>[];
-    readonly files: readonly Pick<TurnFile, 'filename' | 'bytes'>[];
-  }[];
+  readonly turns: readonly SharedTurn[];
+  /** Null: these were the last. */
+  readonly next_cursor: string | null;
+};
+
+export type SharedTurn = {
+  readonly status: ResponseStatus;
+  readonly created_at: number;
+  readonly user: string;
+  readonly assistant: string;
+  readonly tools: readonly Pick<TurnTool, 'name' | 'arguments'>[];
+  readonly files: readonly Pick<TurnFile, 'filename' | 'bytes'>[];
 };
 
 /** The place of a session in the list. */
 export interface SessionPlace {
   readonly updatedAtMs: number;
-  readonly sessionId: string;
+  readonly sessionId: SessionId;
 }
+
+const place = z.tuple([z.int(), z.string()]);
 
 /** Opaque to clients; it stays a place in the list whatever happens to the session that stood there (UD-51). */
 export function encodeCursor({ updatedAtMs, sessionId }: SessionPlace): string {
@@ -80,14 +87,13 @@ export function encodeCursor({ updatedAtMs, sessionId }: SessionPlace): string {
 
 /** @throws InvalidInputError  It was not made here. */
 export function decodeCursor(cursor: string): SessionPlace {
-  try {
-    const parsed: JsonValue = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
-    if (Array.isArray(parsed)) {
-      const [updatedAtMs, sessionId] = parsed;
-      if (typeof updatedAtMs === 'number' && typeof sessionId === 'string') return { updatedAtMs, sessionId };
-    }
-  } catch {
-    // As below.
+  const [updatedAtMs, name = ''] =
+    place.safeParse(parsedOrText(Buffer.from(cursor, 'base64url').toString('utf8'))).data ?? [];
+  const sessionId = sessionIds.parse(name);
+  if (updatedAtMs !== undefined && sessionId !== undefined) {
+    const made = { updatedAtMs, sessionId };
+    // The decoder passes over what is no letter of its alphabet.
+    if (encodeCursor(made) === cursor) return made;
   }
   throw new InvalidInputError('This cursor is none that this list gave.', 'cursor');
 }

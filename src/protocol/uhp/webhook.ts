@@ -17,6 +17,7 @@ export const webhookBody = z.looseObject({
   url: z.string('must be a string').nullish(),
   events: z
     .array(z.enum(webhookEventTypes, `must be one of ${webhookEventTypes.join(', ')}`), 'must be a list of event types')
+    .min(1, 'must name at least one; leave it out for all of them')
     .nullish(),
   description: z.string('must be a string').max(500, 'may have at most 500 characters').nullish(),
   enabled: z.boolean('must be true or false').nullish(),
@@ -34,7 +35,7 @@ export function parseWebhook(body: unknown): WebhookWrite {
   const { url, events, description, enabled } = checkFields(webhookBody, readBody(body));
   return {
     ...(url === undefined || url === null ? {} : { url }),
-    ...(events === undefined ? {} : { events: events === null || events.length === 0 ? null : events }),
+    ...(events === undefined ? {} : { events }),
     ...(description === undefined ? {} : { description }),
     ...(enabled === undefined || enabled === null ? {} : { enabled }),
   };

@@ -1,12 +1,13 @@
 import type { RunId } from '../../core/ids.ts';
 import { encodeEvents } from '../event-codec.ts';
 import { numberEvents } from '../event-shape.ts';
+import { capReached, capWindowMs } from '../principal-store.ts';
 import type { Admission, AdmitResult, RunRecord } from '../store.ts';
-import { integer, nullable, text } from './columns.ts';
+import { flag, integer, nullable, text } from './columns.ts';
 import { claimContents, shareContents } from './contents.ts';
 import { taskCounts } from './principals.ts';
 import type { Database, Reads, Transaction } from './database.ts';
-import { runId } from './records.ts';
+import { runId, uploadsValue } from './records.ts';
 
 /**
  * All that starts a task, or the reason why not, in one transaction: of many that race exactly one finds the key unused,
@@ -55,17 +56,11 @@ function findParentOver(tx: Reads, { parentRunId }: Admission): AdmitResult | nu
   return tx.get(sql, parentRunId) === undefined ? { outcome: 'parent-over' } : null;
 }
 
-const minuteMs = 60_000;
-
 /** As many tasks as the principal may have: counted here, so that of many at once no more come in (UR-53). */
 function findCap(tx: Reads, { principal, caps, atMs }: Admission): AdmitResult | null {
   if (caps === undefined) return null;
-  const { running, begun, oldestAtMs } = taskCounts(tx, principal, atMs - minuteMs);
-  if (caps.runningTasks !== null && running >= caps.runningTasks)
-    return { outcome: 'limited', cap: 'runningTasks', retryAfterMs: null };
-  if (caps.tasksPerMinute !== null && begun >= caps.tasksPerMinute)
-    return { outcome: 'limited', cap: 'tasksPerMinute', retryAfterMs: (oldestAtMs ?? atMs) + minuteMs - atMs };
-  return null;
+  const reached = capReached(caps, taskCounts(tx, principal, atMs - capWindowMs), atMs);
+  return reached === null ? null : { outcome: 'limited', ...reached };
 }
 
 const insertSession = `
@@ -78,6 +73,8 @@ function takeSession(tx: Transaction, admission: Admission): AdmitResult | null 
   const { sessionId, harnessId, principal, newSession, previousRunId, atMs } = admission;
   if (newSession !== undefined) {
     const { title, fork } = newSession;
+    const gone = fork === undefined ? null : findForkGone(tx, fork.from);
+    if (gone !== null) return gone;
     const from = fork === undefined ? [null, null] : [fork.from, JSON.stringify(fork.history)];
     const internal = admission.parentRunId === undefined ? 0 : 1;
     // Where another one has made it meanwhile, it is a session like any other.
@@ -87,14 +84,23 @@ function takeSession(tx: Transaction, admission: Admission): AdmitResult | null 
     }
   }
   const select = `
-    SELECT running_run_id FROM sessions
-    WHERE session_id = ? AND principal = ? AND expired_at IS NULL AND deleted_at IS NULL`;
+    SELECT running_run_id, expired_at FROM sessions WHERE session_id = ? AND principal = ? AND deleted_at IS NULL`;
   const session = tx.get(select, sessionId, principal);
   if (session === undefined) return { outcome: 'no-session' };
+  if (session['expired_at'] !== null) return { outcome: 'expired' };
   const runningRunId = nullable(session, 'running_run_id', runId);
   if (runningRunId !== null) return { outcome: 'busy', runningRunId };
   const tip = tipOf(tx, sessionId);
   return tip === previousRunId ? null : { outcome: 'not-tip', tip };
+}
+
+/** What is forked may have been deleted, or have expired, while its conversation and its files were copied. */
+function findForkGone(tx: Reads, from: RunId): AdmitResult | null {
+  const select = `
+    SELECT deleted, expired_at FROM runs JOIN sessions USING (session_id) WHERE run_id = ? AND deleted_at IS NULL`;
+  const source = tx.get(select, from);
+  if (source === undefined || flag(source, 'deleted')) return { outcome: 'no-session' };
+  return source['expired_at'] === null ? null : { outcome: 'expired' };
 }
 
 /** The newest response of a session; a deleted one gives way to the one before it (UD-08). */
@@ -108,15 +114,16 @@ export function tipOf(db: Reads, session: string): RunId | null {
 
 const insertRun = `
   INSERT INTO runs
-    (run_id, session_id, harness_id, principal, turn, previous_run_id, parent_run_id, store, owner, created_at, status,
-     first_batch)
+    (run_id, session_id, harness_id, principal, turn, previous_run_id, parent_run_id, store, owner, created_at, uploads,
+     status, first_batch)
   VALUES
-    (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', (SELECT coalesce(max(batch_no), 0) + 1 FROM event_batches))`;
+    (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', (SELECT coalesce(max(batch_no), 0) + 1 FROM event_batches))`;
 const insertFirstBatch = `
   INSERT INTO event_batches (run_no, first_seq, last_seq, body) SELECT run_no, 1, ?, ? FROM runs WHERE run_id = ?`;
 
 function start(tx: Transaction, admission: Admission, body: string): AdmitResult {
-  const { events, newSession: _, caps: _caps, idempotency, queued, parentRunId = null, atMs, ...facts } = admission;
+  const { events, newSession: _, caps: _caps, ...rest } = admission;
+  const { idempotency, queued, parentRunId = null, uploads = [], atMs, ...facts } = rest;
   const { sessionId, principal } = facts;
   const turn = nextTurn(tx, sessionId);
   tx.run(
@@ -127,7 +134,19 @@ function start(tx: Transaction, admission: Admission, body: string): AdmitResult
   );
   const { runId: id, harnessId, previousRunId, store, owner } = facts;
   const before = [previousRunId, parentRunId];
-  tx.run(insertRun, id, sessionId, harnessId, principal, turn, ...before, store ? 1 : 0, owner, atMs);
+  tx.run(
+    insertRun,
+    id,
+    sessionId,
+    harnessId,
+    principal,
+    turn,
+    ...before,
+    store ? 1 : 0,
+    owner,
+    atMs,
+    uploadsValue(uploads),
+  );
   tx.run('INSERT INTO heads (run_no, generation, last_seq, open) VALUES (last_insert_rowid(), 1, ?, 1)', events.length);
   tx.run(insertFirstBatch, events.length, body, id);
   if (idempotency !== undefined) {

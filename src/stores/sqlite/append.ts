@@ -98,10 +98,10 @@ const webhookStatuses = ['completed', 'incomplete', 'failed', 'cancelled'] as co
 function charge(
   tx: Transaction,
   runNo: number,
-  { tokens, dollars, atMs }: { readonly tokens: number; readonly dollars: number; readonly atMs: number },
+  { atMs, ...more }: NonNullable<NonNullable<Append['end']>['spent']> & { readonly atMs: number },
 ): void {
   const row = tx.get('SELECT principal FROM runs WHERE run_no = ? AND parent_run_id IS NULL', runNo);
   if (row === undefined) return;
   const day = new Date(atMs).toISOString().slice(0, 10);
-  spend(tx, { principal: text(row, 'principal'), day, more: { tokens, dollars } });
+  spend(tx, { principal: text(row, 'principal'), day, more });
 }

@@ -52,6 +52,11 @@ export function jsonObject(row: Fields, name: string): JsonObject {
   return isJsonObject(value) ? value : damaged(name);
 }
 
+/** JSON of a shape. */
+export function shaped<T>(schema: { safeParse(value: unknown): { readonly data?: T | undefined } }) {
+  return (row: Fields, name: string): T => schema.safeParse(parse(row, name)).data ?? damaged(name);
+}
+
 export function bytes(row: Fields, name: string): Uint8Array {
   const value = row[name];
   return value instanceof Uint8Array ? value : damaged(name);

@@ -52,10 +52,12 @@ function tablesNaming(path: string, words: readonly string[], runNos: readonly n
 test('U-370: no row names a deleted session, or holds what was said in it, but the tombstones of its runs and their keys', async () => {
   const path = newPath();
   await using store = openSqlite(path);
+  const source = admissionOf('x');
+  await store.admit(source);
   const run = admissionOf('gone', {
     newSession: {
       title: 'secret',
-      fork: { from: admissionOf('x').runId, history: { messages: [], todos: null }, contents: [] },
+      fork: { from: source.runId, history: { messages: [], todos: null }, contents: [] },
     },
     idempotency: { key: 'k', bodyHash: 'h' },
   });
@@ -75,9 +77,9 @@ test('U-370: no row names a deleted session, or holds what was said in it, but t
   expect(tablesNaming(path, ['secret'], [])).toContain('files');
   await store.deleteSession(sessionId);
   expect(tablesNaming(path, ['secret'], [])).toEqual([]);
-  expect(tablesNaming(path, ['gone'], [1, 2])).toEqual(['heads', 'idempotency', 'runs', 'sessions']);
-  await store.prune({ endedBeforeMs: 9_000 });
-  expect(tablesNaming(path, ['gone'], [1, 2])).toEqual(['heads', 'runs', 'sessions']);
+  expect(tablesNaming(path, ['gone'], [2, 3])).toEqual(['heads', 'idempotency', 'runs', 'sessions']);
+  await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 });
+  expect(tablesNaming(path, ['gone'], [2, 3])).toEqual(['heads', 'runs', 'sessions']);
 });
 
 test('a log over many eras goes whole, in pieces that let others in, and the logs between stay', async () => {
@@ -109,7 +111,7 @@ test('a log over many eras goes whole, in pieces that let others in, and the log
 const script = `
 const run = samples.admissionOf('a');
 const { runId, sessionId } = run;
-await store.putWebhook(records.webhookOf('w'));
+await store.addWebhook(records.webhookOf('w'), 9);
 await store.admit(run);
 const append = (after, drafts, end) =>
   store.append([{ runId, generation: 1, after, events: samples.stampAll(drafts, runId, sessionId), ...(end && { end }) }], { durable: true });
@@ -145,6 +147,6 @@ async function checkDeletion({ path, facts, killedAt }: Crash<string>): Promise<
   expect((await store.session(sessionId)) !== null).toBe(run !== null && !deleted);
   if (!deleted) return;
   expect([run.response, await store.share(sessionId)]).toEqual([null, null]);
-  await store.prune({ endedBeforeMs: 0 });
+  await store.prune({ endedBeforeMs: 0, nowMs: 0 });
   expect(await store.readEvents(runId, { after: 0, limit: 99 })).toEqual([]);
 }

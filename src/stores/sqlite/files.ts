@@ -18,6 +18,12 @@ const selectNewest = `
   SELECT * FROM files WHERE file_no IN (SELECT max(file_no) FROM files WHERE session_id = ? GROUP BY filename)
   ORDER BY filename`;
 
+const deleteDue = `
+  DELETE FROM files WHERE session_id IS NULL AND created_at < ? AND file_id NOT IN (
+    SELECT value FROM runs, json_each(uploads) WHERE status = 'running' AND uploads IS NOT NULL
+    UNION SELECT value FROM queued_tasks, json_each(uploads) WHERE run_id IS NULL AND uploads IS NOT NULL)
+  RETURNING *`;
+
 export function fileMethods(db: Database): FileStore {
   return {
     async putUpload(record) {
@@ -32,8 +38,7 @@ export function fileMethods(db: Database): FileStore {
     filesOfRun: async (run) =>
       readable(db.all('SELECT * FROM files WHERE run_id = ? ORDER BY file_no', run), fileRecord),
     async expireUploads(createdBeforeMs) {
-      const sql = 'DELETE FROM files WHERE session_id IS NULL AND created_at < ? RETURNING *';
-      return db.transaction('durable', (tx) => readable(tx.returning(sql, createdBeforeMs), fileRecord));
+      return db.transaction('durable', (tx) => readable(tx.returning(deleteDue, createdBeforeMs), fileRecord));
     },
   };
 }

@@ -11,7 +11,7 @@ import { flag, integer, jsonObject, nested, nullable, oneOf, strings, text, trut
 import type { Database, Reads, Row, Transaction } from './database.ts';
 import { harnessId, readable } from './records.ts';
 
-type HarnessMethods = Pick<Store, 'harness' | 'harnesses' | 'putHarness' | 'bundle'>;
+type HarnessMethods = Pick<Store, 'harness' | 'harnesses' | 'putHarness' | 'bundle' | 'bundleRefs'>;
 
 export function harnessMethods(db: Database): HarnessMethods {
   return {
@@ -25,6 +25,7 @@ export function harnessMethods(db: Database): HarnessMethods {
     },
     putHarness: async (record, bundles = []) => db.transaction('durable', (tx) => putHarness(tx, record, bundles)),
     bundle: async (principal, ref) => findBundle(db, principal, ref),
+    bundleRefs: async () => db.all('SELECT DISTINCT ref FROM bundles').map((row) => text(row, 'ref')),
   };
 }
 

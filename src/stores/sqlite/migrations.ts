@@ -343,6 +343,12 @@ const migrations: readonly string[] = [
   CREATE INDEX deliveries_of_webhook ON deliveries (webhook_id, delivery_no);
   CREATE INDEX deliveries_due ON deliveries (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
   `,
+  // Uploads that a task at work, or one that waits for its session, was given: JSON lists of their ids.
+  `
+  ALTER TABLE runs ADD COLUMN uploads TEXT;
+  ALTER TABLE queued_tasks ADD COLUMN uploads TEXT;
+  CREATE INDEX runs_with_uploads ON runs (run_no, uploads) WHERE status = 'running' AND uploads IS NOT NULL;
+  `,
 ];
 
 /** Brings the schema up to date in one transaction, so that of two processes that start together one does it. */

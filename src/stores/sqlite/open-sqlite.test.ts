@@ -198,9 +198,9 @@ test('E-802: whatever the last append was, every other write is synced to the di
     () => store.spend('owner', '2026-01-01', { tokens: 1 }),
     () => store.appendAudit(auditOf('one')),
     () => store.pruneAudit(9_000),
-    () => store.putWebhook(webhookOf('w')),
+    () => store.addWebhook(webhookOf('w'), 9),
     () => store.putDelivery(deliveryOf('d', webhookIds.make('w'))),
-    () => store.claimDeliveries({ nowMs: 9_000, untilMs: 9_500, limit: 9, except: [] }),
+    () => store.claimDeliveries({ nowMs: 9_000, untilMs: 9_500, limit: 9, except: { webhooks: [], principals: [] } }),
     () => store.settleDelivery('d', delivered),
     () => store.pruneDeliveries(9_000),
     () => store.deleteWebhook(webhookIds.make('w')),
@@ -231,7 +231,8 @@ test('E-804: a database of the first schema is brought up to date and read as be
       DROP TABLE content_uses; DROP TABLE contents; DROP TABLE owners; DROP INDEX runs_of_parent;
       DROP TABLE model_blocks; DROP TABLE shares; DROP TABLE files; DROP TABLE bundles; DROP TABLE spending; DROP TABLE audit;
       DROP TABLE deliveries; DROP TABLE webhooks; DROP INDEX sessions_of_principal; DROP INDEX runs_of_principal;
-      DROP INDEX runs_at_work; DROP INDEX runs_to_empty; ALTER TABLE keys DROP COLUMN name;
+      DROP INDEX runs_at_work; DROP INDEX runs_to_empty; DROP INDEX runs_with_uploads;
+      ALTER TABLE runs DROP COLUMN uploads; ALTER TABLE keys DROP COLUMN name;
       ALTER TABLE harnesses DROP COLUMN setup; ALTER TABLE sessions DROP COLUMN internal;
       ALTER TABLE sessions DROP COLUMN deleted_at; ALTER TABLE sessions DROP COLUMN forked_from;
       ALTER TABLE sessions DROP COLUMN fork_history;
@@ -365,7 +366,7 @@ test('E-845: the fold of a pruned log is the fold of the whole log', async () =>
       };
       const whole = await fold();
       expect(whole.count).toBe(log.length);
-      await store.prune({ endedBeforeMs: runs + 1 });
+      await store.prune({ endedBeforeMs: runs + 1, nowMs: runs + 1 });
       expect((await fold()).state).toEqual(whole.state);
     }),
   );

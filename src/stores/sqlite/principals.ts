@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { keyIds } from '../../core/ids.ts';
-import type { AuditEntry, AuditFilter, KeyRecord, PrincipalStore, Spending } from '../principal-store.ts';
+import type { AuditEntry, AuditFilter, KeyRecord, PrincipalStore, Spending, TaskCounts } from '../principal-store.ts';
 import { id, integer, nullable, strings, text } from './columns.ts';
 import { write, type Database, type Reads, type Row, type Transaction } from './database.ts';
 import { readable } from './records.ts';
@@ -16,10 +16,16 @@ export function principalMethods(db: Database): PrincipalStore {
 
     spending: async (principal, day) => spendingOf(db, principal, day),
     spend: async (principal, day, more) => db.transaction('durable', (tx) => spend(tx, { principal, day, more })),
+    reserveUpload: async (principal, day, upload) =>
+      db.transaction('durable', (tx) => reserveUpload(tx, { principal, day, ...upload })),
     taskCounts: async (principal, sinceMs) => taskCounts(db, principal, sinceMs),
 
     async appendAudit({ entryId, atMs, principal, keyId: key, action, object, requestId }) {
       write(db, insertAudit, entryId, atMs, principal, key, action, object, requestId);
+    },
+    async auditEntry(entryId) {
+      const row = db.get('SELECT * FROM audit WHERE entry_id = ?', entryId);
+      return row === undefined ? null : auditEntry(row);
     },
     audit: async (filter) => readable(db.all(...auditQuery(filter)), auditEntry),
     pruneAudit: async (beforeMs) => write(db, 'DELETE FROM audit WHERE at < ?', beforeMs),
@@ -77,12 +83,17 @@ export function spend(
   tx.run(addSpending, principal, day, tokens, dollars, uploadBytes);
 }
 
+function reserveUpload(
+  tx: Transaction,
+  { bytes, limit, ...at }: { principal: string; day: string } & Parameters<PrincipalStore['reserveUpload']>[2],
+): boolean {
+  if (limit !== null && spendingOf(tx, at.principal, at.day).uploadBytes + bytes > limit) return false;
+  spend(tx, { ...at, more: { uploadBytes: bytes } });
+  return true;
+}
+
 /** Runs that work for others are no tasks of their principal's. */
-export function taskCounts(
-  db: Reads,
-  principal: string,
-  sinceMs: number,
-): Awaited<ReturnType<PrincipalStore['taskCounts']>> {
+export function taskCounts(db: Reads, principal: string, sinceMs: number): TaskCounts {
   const own = 'principal = ? AND parent_run_id IS NULL';
   const running = db.get(`SELECT count(*) AS n FROM runs WHERE ${own} AND status = 'running'`, principal);
   const begun = db.get(

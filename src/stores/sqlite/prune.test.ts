@@ -64,7 +64,7 @@ test('P3, E-845: stopped between any two pages, a prune leaves a log of the same
   const seen: number[] = [];
   for (let runs = 0; runs === 0 && seen.length < 9; seen.push((await logOf(store, a)).live)) {
     stop = new AbortController();
-    const pruned = await store.prune({ endedBeforeMs: 6, signal: stop.signal });
+    const pruned = await store.prune({ endedBeforeMs: 6, nowMs: 6, signal: stop.signal });
     runs = pruned.runs;
     expect(pruned.keys).toBe(runs);
     expect(await store.isPruned(a.runId)).toBe(true);
@@ -74,7 +74,7 @@ test('P3, E-845: stopped between any two pages, a prune leaves a log of the same
   expect(seen).toEqual(seen.toSorted((one, two) => two - one));
   expect(seen.at(-1)).toBeLessThan(before.live / 4);
   expect(await store.idempotency('owner', 'k')).toBeNull();
-  expect(await store.prune({ endedBeforeMs: 6 })).toEqual({ keys: 0, runs: 0 });
+  expect(await store.prune({ endedBeforeMs: 6, nowMs: 6 })).toEqual({ keys: 0, runs: 0 });
 });
 
 test('the event loop comes by many times while one long run is pruned', async () => {
@@ -87,7 +87,7 @@ test('the event loop comes by many times while one long run is pruned', async ()
     if (state === 'pruning') setImmediate(count);
   };
   count();
-  await store.prune({ endedBeforeMs: 6 });
+  await store.prune({ endedBeforeMs: 6, nowMs: 6 });
   state = 'done';
   expect(turns).toBeGreaterThan(5);
 });
@@ -99,7 +99,7 @@ test('P5: a damaged batch stays for whoever reads it, and hinders neither its ow
   for (const admission of [a, b]) await writeLongRun(store, admission, 20);
   using db = new DatabaseSync(path);
   db.exec(`UPDATE event_batches SET body = '[' WHERE batch_no = 12`);
-  expect(await store.prune({ endedBeforeMs: 6 })).toEqual({ keys: 0, runs: 2 });
+  expect(await store.prune({ endedBeforeMs: 6, nowMs: 6 })).toEqual({ keys: 0, runs: 2 });
   expect((await logOf(store, b)).live).toBeLessThan(10);
   await expect(store.readEvents(a.runId, { after: 12, limit: 1 })).rejects.toThrow('damaged at events 13 to 13');
 });

@@ -17,6 +17,7 @@ import { StorageError } from '../../core/errors.ts';
 import type { RunId } from '../../core/ids.ts';
 import { isLive, type EventPosition, type RunEvent } from '../../core/run-event.ts';
 import { decodeEvents, encodeEvents, type StoredRow } from '../event-codec.ts';
+import type { Store } from '../store.ts';
 import { numberEvent } from '../event-shape.ts';
 import { mergeDeltas } from '../merge-deltas.ts';
 import { freeUnclaimed } from './contents.ts';
@@ -32,11 +33,11 @@ const pageBounds = { batches: 128, units: 262_144 };
 /** Prunes what is due, run by run, until nothing is left or the signal aborts. */
 export async function prune(
   db: Database,
-  { endedBeforeMs, signal }: { readonly endedBeforeMs: number; readonly signal?: AbortSignal },
+  { endedBeforeMs, nowMs, signal }: Parameters<Store['prune']>[0],
 ): Promise<{ keys: number; runs: number }> {
   const pruned = { keys: 0, runs: 0 };
-  freeUnclaimed(db, endedBeforeMs);
-  freeBundles(db, endedBeforeMs);
+  freeUnclaimed(db, nowMs);
+  freeBundles(db, nowMs);
   for (const step of pruneSteps(db, endedBeforeMs)) {
     if (step !== 'page') {
       pruned.runs += 1;

@@ -5,7 +5,7 @@ import type { SessionId } from '../../core/ids.ts';
 import type { EnqueueResult, QueuedTask, Store } from '../store.ts';
 import { flag, jsonObject, nullable, text } from './columns.ts';
 import { write, type Database, type Reads, type Row } from './database.ts';
-import { readable, runId, sessionId } from './records.ts';
+import { readable, runId, sessionId, uploadsValue } from './records.ts';
 
 type QueueMethods = Pick<Store, 'enqueue' | 'queue' | 'unqueue' | 'holdQueue' | 'startableTasks'>;
 
@@ -41,12 +41,15 @@ function queuedTask(row: Row): QueuedTask {
 const selectOpen = `
   SELECT queued_tasks.* FROM queued_tasks LEFT JOIN runs USING (run_id)
   WHERE queued_tasks.session_id = ? AND (queued_tasks.run_id IS NULL OR status = 'running') ORDER BY entry_no`;
-const insertEntry =
-  'INSERT INTO queued_tasks (session_id, message_id, principal, body, body_hash) VALUES (?, ?, ?, ?, ?)';
+/** Into a session that can still be gone on with. */
+const insertEntry = `
+  INSERT INTO queued_tasks (session_id, message_id, principal, body, body_hash, uploads)
+  SELECT session_id, ?2, ?3, ?4, ?5, ?6 FROM sessions
+  WHERE session_id = ?1 AND expired_at IS NULL AND deleted_at IS NULL`;
 
 function enqueue(
   db: Database,
-  { sessionId: session, messageId, principal, body, bodyHash }: Omit<QueuedTask, 'status' | 'runId'>,
+  { sessionId: session, messageId, principal, body, bodyHash, uploads = [] }: Parameters<Store['enqueue']>[0],
   most: number,
 ): EnqueueResult {
   return db.transaction('durable', (tx) => {
@@ -54,7 +57,8 @@ function enqueue(
     if (known !== undefined) return { outcome: 'known', task: queuedTask(known) };
     const open = tx.all(selectOpen, session);
     if (open.length >= most) return { outcome: 'full' };
-    tx.run(insertEntry, session, messageId, principal, JSON.stringify(body), bodyHash);
+    const entry = [session, messageId, principal, JSON.stringify(body), bodyHash, uploadsValue(uploads)];
+    if (tx.run(insertEntry, ...entry) === 0) return { outcome: 'no-session' };
     return { outcome: 'queued', position: open.filter((row) => row['run_id'] === null).length + 1 };
   });
 }

@@ -1,7 +1,7 @@
 // Rows as the records of the store contract.
 
 import { StorageError } from '../../core/errors.ts';
-import { harnessIds, runIds, sessionIds } from '../../core/ids.ts';
+import { harnessIds, runIds, sessionIds, type FileId } from '../../core/ids.ts';
 import type { RunRecord, SessionRecord, UnfinishedRun } from '../store.ts';
 import { flag, id, integer, jsonObject, nullable, oneOf, text } from './columns.ts';
 import type { Row } from './database.ts';
@@ -20,7 +20,13 @@ export const selectUnfinished = `
      WHERE approvals.run_no = runs.run_no AND decided IS NULL) AS open_approvals
   FROM runs INDEXED BY runs_unfinished WHERE status = 'running' ORDER BY run_no`;
 
+/** Ids of uploads as a column has them. */
+export function uploadsValue(uploads: readonly FileId[]): string | null {
+  return uploads.length === 0 ? null : JSON.stringify(uploads);
+}
+
 const controls = ['none', 'pause', 'cancel'] as const;
+export const runStatus = (row: Row, name: string) => oneOf(row, name, ['running', 'completed', 'cancelled', 'failed']);
 const phases = ['active', 'waiting', 'paused'] as const;
 
 export function unfinishedRun(row: Row): UnfinishedRun {
@@ -55,7 +61,7 @@ export function runRecord(row: Row): RunRecord {
     principal: text(row, 'principal'),
     turn: integer(row, 'turn'),
     previousRunId: nullable(row, 'previous_run_id', runId),
-    status: oneOf(row, 'status', ['running', 'completed', 'cancelled', 'failed']),
+    status: runStatus(row, 'status'),
     phase: oneOf(row, 'phase', phases),
     parentRunId: nullable(row, 'parent_run_id', runId),
     store: flag(row, 'store'),

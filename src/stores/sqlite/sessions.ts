@@ -6,13 +6,14 @@
 
 import { StorageError } from '../../core/errors.ts';
 import { shareIds, type SessionId } from '../../core/ids.ts';
-import type { SessionFilter, SessionHistory, SessionStore, ShareRecord } from '../session-store.ts';
+import type { SessionFilter, SessionStore, ShareRecord } from '../session-store.ts';
 import type { SessionRecord, Store } from '../store.ts';
-import { id, integer, jsonObject, nullable, text } from './columns.ts';
+import { id, integer, nullable, text } from './columns.ts';
+import { forkHistory } from './fork-history.ts';
 import { releaseContents } from './contents.ts';
 import type { Database, Reads, Row, Transaction } from './database.ts';
 import { removeEvents } from './prune.ts';
-import { readable, runId, sessionId, sessionRecord } from './records.ts';
+import { readable, runId, runStatus, sessionId, sessionRecord } from './records.ts';
 
 const shareId = id(shareIds);
 
@@ -31,13 +32,15 @@ export function sessionMethods(db: Database): SessionMethods {
     },
     expireSessions: async (due) => db.transaction('durable', (tx) => expireSessions(tx, due)),
     deleteSession: async (key) => deleteSession(db, key),
+    familyOf: async (key) => db.all(selectTree, key).map(member),
     async isSessionDeleted(key) {
       return db.get('SELECT 1 FROM sessions WHERE session_id = ? AND deleted_at IS NOT NULL', key) !== undefined;
     },
-    async responsesOfSession(key) {
+    async responsesOfSession(key, { after, limit } = { after: 0, limit: -1 }) {
       const sql = `
-        SELECT run_id FROM runs WHERE session_id = ? AND deleted = 0 AND (store = 1 OR status = 'running') ORDER BY turn`;
-      return db.all(sql, key).map((row) => runId(row, 'run_id'));
+        SELECT run_id FROM runs WHERE session_id = ? AND turn > ? AND deleted = 0 AND (store = 1 OR status = 'running')
+        ORDER BY turn LIMIT ?`;
+      return db.all(sql, key, after, limit).map((row) => runId(row, 'run_id'));
     },
     share: async (key) => findShare(db, 'session_id', key),
     shareBySecret: async (secret) => findShare(db, 'secret', secret),
@@ -45,12 +48,6 @@ export function sessionMethods(db: Database): SessionMethods {
     revokeShare: async (key) =>
       db.transaction('durable', (tx) => tx.run('DELETE FROM shares WHERE session_id = ?', key) > 0),
   };
-}
-
-/** As `admit` wrote it. */
-function forkHistory(row: Row, name: string): SessionHistory {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return jsonObject(row, name) as unknown as SessionHistory;
 }
 
 function listSessions(db: Reads, { principal, harnessId, after, limit }: SessionFilter): readonly SessionRecord[] {
@@ -90,7 +87,11 @@ const selectTree = `
   WITH RECURSIVE tree (run_id) AS (
     SELECT run_id FROM runs WHERE session_id = ?
     UNION SELECT runs.run_id FROM runs JOIN tree ON runs.parent_run_id = tree.run_id)
-  SELECT run_no, run_id, session_id, status FROM runs JOIN tree USING (run_id)`;
+  SELECT run_no, run_id, session_id, status FROM runs JOIN tree USING (run_id) ORDER BY run_no`;
+
+function member(row: Row): Awaited<ReturnType<SessionStore['familyOf']>>[number] {
+  return { runId: runId(row, 'run_id'), sessionId: sessionId(row, 'session_id'), status: runStatus(row, 'status') };
+}
 
 async function deleteSession(db: Database, key: SessionId): Promise<boolean> {
   const runs = db.transaction('durable', (tx) => entomb(tx, key));

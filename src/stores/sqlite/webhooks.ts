@@ -4,18 +4,17 @@ import { createHash } from 'node:crypto';
 import { webhookIds, type WebhookId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { webhookEvents } from '../webhook-store.ts';
-import type { DeliveryRecord, WebhookEvent, WebhookRecord, WebhookStore } from '../webhook-store.ts';
+import type { DeliveryRecord, DueDelivery, WebhookEvent, WebhookRecord, WebhookStore } from '../webhook-store.ts';
 import { flag, id, integer, jsonObject, nullable, oneOf, strings, text } from './columns.ts';
-import { write, type Database, type Row, type Transaction } from './database.ts';
+import { write, type Database, type Reads, type Row, type Transaction } from './database.ts';
 import { readable } from './records.ts';
 
 const webhookId = id(webhookIds);
 
-const upsertWebhook = `
-  INSERT INTO webhooks (webhook_id, principal, url, events, description, enabled, secret, created_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (webhook_id) DO UPDATE SET
-    url = excluded.url, events = excluded.events, description = excluded.description, enabled = excluded.enabled`;
+const insertWebhook = `
+  INSERT INTO webhooks (url, events, description, enabled, webhook_id, principal, secret, created_at)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE (SELECT count(*) FROM webhooks WHERE principal = ?6) < ?9`;
+const updateWebhook = 'UPDATE webhooks SET url = ?, events = ?, description = ?, enabled = ? WHERE webhook_id = ?';
 const insertDelivery = `
   INSERT INTO deliveries (delivery_id, webhook_id, event, body, attempt, status, created_at, next_attempt_at)
   VALUES (?, ?, ?, ?, ?, 'pending', ?, ?) ON CONFLICT DO NOTHING`;
@@ -25,15 +24,19 @@ const settle = `
 
 export function webhookMethods(db: Database): WebhookStore {
   return {
-    async putWebhook(record) {
-      const { webhookId: key, principal, url, events, description, enabled, secret, createdAtMs } = record;
-      const wanted = events === null ? null : JSON.stringify(events);
-      write(db, upsertWebhook, key, principal, url, wanted, description, enabled ? 1 : 0, secret, createdAtMs);
+    async addWebhook(record, most) {
+      const { webhookId: key, principal, secret, createdAtMs } = record;
+      return write(db, insertWebhook, ...changeable(record), key, principal, secret, createdAtMs, most) === 1;
     },
-    async webhook(key) {
-      const row = db.get('SELECT * FROM webhooks WHERE webhook_id = ?', key);
-      return row === undefined ? null : webhookRecord(row);
-    },
+    changeWebhook: async (key, change, at) =>
+      db.transaction('durable', (tx) => {
+        const current = findWebhook(tx, key);
+        if (current === null || (at ?? current.url) !== current.url) return null;
+        const record = { ...current, ...change };
+        tx.run(updateWebhook, ...changeable(record), key);
+        return record;
+      }),
+    webhook: async (key) => findWebhook(db, key),
     async webhooks(principal) {
       const sql = 'SELECT * FROM webhooks WHERE principal = ? ORDER BY created_at, webhook_id';
       return readable(db.all(sql, principal), webhookRecord);
@@ -46,7 +49,15 @@ export function webhookMethods(db: Database): WebhookStore {
     async putDelivery({ deliveryId, webhookId: to, event, body, attempt, createdAtMs, nextAttemptAtMs }) {
       write(db, insertDelivery, deliveryId, to, event, JSON.stringify(body), attempt, createdAtMs, nextAttemptAtMs);
     },
+    async delivery(deliveryId) {
+      const row = db.get('SELECT * FROM deliveries WHERE delivery_id = ?', deliveryId);
+      return row === undefined ? null : deliveryRecord(row);
+    },
     deliveries: async (key, page) => deliveries(db, key, page),
+    async pendingDeliveries() {
+      const row = db.get(countPending);
+      return row === undefined ? 0 : integer(row, 'pending');
+    },
     claimDeliveries: async (due) => db.transaction('durable', (tx) => claim(tx, due)),
     async settleDelivery(deliveryId, { status, httpStatus, error, attemptedAtMs, nextAttemptAtMs }) {
       write(db, settle, status, httpStatus, error, attemptedAtMs, nextAttemptAtMs, deliveryId);
@@ -54,6 +65,16 @@ export function webhookMethods(db: Database): WebhookStore {
     pruneDeliveries: async (beforeMs) =>
       write(db, 'DELETE FROM deliveries WHERE coalesce(next_attempt_at, attempted_at, created_at) < ?', beforeMs),
   };
+}
+
+function findWebhook(db: Reads, key: WebhookId): WebhookRecord | null {
+  const row = db.get('SELECT * FROM webhooks WHERE webhook_id = ?', key);
+  return row === undefined ? null : webhookRecord(row);
+}
+
+/** What a write may set, in the order of the statements. */
+function changeable({ url, events, description, enabled }: WebhookRecord) {
+  return [url, events === null ? null : JSON.stringify(events), description, enabled ? 1 : 0] as const;
 }
 
 function deliveries(
@@ -70,16 +91,23 @@ function deliveries(
 }
 
 const selectDue = `
-  SELECT deliveries.* FROM deliveries JOIN webhooks USING (webhook_id)
+  SELECT deliveries.*, principal FROM deliveries JOIN webhooks USING (webhook_id)
   WHERE next_attempt_at <= ?1 AND (claimed_until IS NULL OR claimed_until <= ?1) AND enabled = 1
-    AND webhook_id NOT IN (SELECT value FROM json_each(?2))
-  ORDER BY next_attempt_at, delivery_no LIMIT ?3`;
+    AND webhook_id NOT IN (SELECT value FROM json_each(?2)) AND principal NOT IN (SELECT value FROM json_each(?3))
+  ORDER BY next_attempt_at, delivery_no LIMIT ?4`;
+const countPending = `
+  SELECT count(*) AS pending FROM deliveries JOIN webhooks USING (webhook_id)
+  WHERE next_attempt_at IS NOT NULL AND enabled = 1`;
 
 function claim(
   tx: Transaction,
   { nowMs, untilMs, limit, except }: Parameters<WebhookStore['claimDeliveries']>[0],
-): readonly DeliveryRecord[] {
-  const due = readable(tx.all(selectDue, nowMs, JSON.stringify(except), limit), deliveryRecord);
+): readonly DueDelivery[] {
+  const full = [except.webhooks, except.principals].map((names) => JSON.stringify(names));
+  const due = readable(tx.all(selectDue, nowMs, ...full, limit), (row) => ({
+    ...deliveryRecord(row),
+    principal: text(row, 'principal'),
+  }));
   const take = 'UPDATE deliveries SET attempt = attempt + 1, claimed_until = ? WHERE delivery_id = ?';
   for (const { deliveryId } of due) tx.run(take, untilMs, deliveryId);
   return due.map((delivery) => ({ ...delivery, attempt: delivery.attempt + 1 }));

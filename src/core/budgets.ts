@@ -1,10 +1,10 @@
-import { addUsage } from '../core/usage.ts';
-import { costOf } from '../core/cost.ts';
-import type { BudgetReached } from '../core/run-event.ts';
-import type { Ending } from '../core/closing.ts';
-import type { RunState } from '../core/run-state.ts';
-import type { StopReason } from '../core/outcome.ts';
-import type { Usage } from '../core/usage.ts';
+import { addUsage } from './usage.ts';
+import { costOf } from './cost.ts';
+import type { BudgetReached } from './run-event.ts';
+import type { Ending } from './closing.ts';
+import type { RunState } from './run-state.ts';
+import type { StopReason } from './outcome.ts';
+import type { Usage } from './usage.ts';
 
 /**
  * The end of a run whose cost, tokens or output tokens are spent, in this order (E-422); null while all last. Time has a

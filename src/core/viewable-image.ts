@@ -1,7 +1,7 @@
 // Which bytes are an image that every provider takes: by what they are, whatever they are called. One that is cut off, damaged,
 // too large or of another kind would be refused, and with it each later request of its session (B123).
 
-import { crc32 } from 'node:zlib';
+import { crc32 } from './crc32.ts';
 
 type ImageType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
 

@@ -5,10 +5,10 @@
 //     block (E-106).
 // Y3. A call announced twice, fed without being announced, or contradicted by its whole form makes the reply malformed (E-307).
 
-import { holdBackSurrogate, toWellFormed } from '../core/text.ts';
-import { isJsonObject, toJsonValue, type JsonObject } from '../core/json.ts';
-import { MalformedReplyError } from '../core/errors.ts';
-import type { EventDraft, ReplyPart, ToolCall } from '../core/run-event.ts';
+import { holdBackSurrogate, toWellFormed } from './text.ts';
+import { isJsonObject, toJsonValue, type JsonObject } from './json.ts';
+import { MalformedReplyError } from './errors.ts';
+import type { EventDraft, ReplyPart, ToolCall } from './run-event.ts';
 
 type TextKind = 'text' | 'thinking';
 

@@ -1,0 +1,429 @@
+// One turn of a foreign runtime, from its first fact to the run's result: the effects around the book.
+//
+// V1. A gate is answered once: after the intent is durable, and before that never (E-532).
+// V2. While a person is asked and nothing runs, the run is parked and the runtime waits, its process kept (H-042).
+// V3. A cancel answers open gates, interrupts, and ends the whole tree; the result is written when the tree is gone, at most
+//     ten seconds after (H-060). Meanwhile nothing is shown any more (H-066).
+// V4. Every phase has a limit on silence; what passes it is ended and said to be stuck (H-110).
+// V5. An ending that somebody's word overtook is none: the word is the runtime's next prompt (E-661).
+
+import { applyDrafts, parkRun, type Ending } from '../../core/closing.ts';
+import { deadlineOf, evolve, evolveLive, isOpen, type RunState } from '../../core/run-state.ts';
+import { isLive, type EventDraft, type RunEvent } from '../../core/run-event.ts';
+import { settleAnswers } from './settle-answers.ts';
+import { sleep, type Clock } from '../../core/clock.ts';
+import { spentBudget } from '../../core/budgets.ts';
+import { stopOf } from '../../core/stop-turn.ts';
+import { userText } from '../../core/user-text.ts';
+import { within } from '../../core/within.ts';
+import type { ErrorInfo } from '../../core/outcome.ts';
+import type { GateRequest, TurnBook } from './turn-book.ts';
+import type { GateWord, NativeInput, NativeSession, NativeTurn } from './runtime.ts';
+import type { Judgement } from './judge.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { NativeEnd, NativeFact } from './native-fact.ts';
+import type { TurnOptions } from '../harness.ts';
+
+/** A native turn that is under way, kept over a park. */
+export interface LiveTurn {
+  readonly session: NativeSession;
+  turn: NativeTurn;
+  readonly book: TurnBook;
+  /** Gates that wait for an answer, with the approval that will give it; null: held for a pause. */
+  readonly waiting: Map<string, { readonly gate: GateRequest; readonly approvalId: string | null }>;
+}
+
+/** Longest silences, in seconds (H-110). */
+export interface SilenceLimits {
+  readonly firstSeconds: number;
+  readonly modelSeconds: number;
+  readonly toolSeconds: number;
+}
+
+export interface DriveOptions extends Pick<TurnOptions, 'signal' | 'pause' | 'outside'> {
+  readonly live: LiveTurn;
+  readonly label: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly silence: SilenceLimits;
+  judge(request: GateRequest, state: RunState): Promise<Judgement>;
+}
+
+export type TurnEnd = 'over' | 'parked' | 'left';
+
+const holdMs = 2_000;
+const interruptMs = 3_000;
+const stopMs = 10_000;
+
+type Taken = readonly RunEvent[] | undefined;
+type Drive<T = void> = AsyncGenerator<readonly EventDraft[], T, Taken>;
+
+/** Gives how the leg ended. `parked`: the turn lives on. `left`: the server stops, the run is another's. */
+export async function* driveTurn(state: RunState, options: DriveOptions): Drive<TurnEnd> {
+  const driver = new TurnDriver(state, options);
+  try {
+    return yield* driver.run();
+  } finally {
+    driver.leave();
+  }
+}
+
+type Happening =
+  | { readonly is: 'facts'; readonly facts: readonly NativeFact[] }
+  | { readonly is: 'outside'; readonly event: RunEvent | null }
+  | { readonly is: 'stop' }
+  | { readonly is: 'time'; readonly why: 'hold' | 'silence' };
+
+class TurnDriver {
+  readonly #o: DriveOptions;
+  readonly #live: LiveTurn;
+  #state: RunState;
+  #heard = false;
+  #facts: Promise<Happening> | null = null;
+  #outside: Promise<Happening> | null = null;
+  readonly #outsideEvents: AsyncIterator<RunEvent>;
+  readonly #left = new AbortController();
+  readonly #stopped: Promise<Happening>;
+
+  constructor(state: RunState, options: DriveOptions) {
+    this.#o = options;
+    this.#live = options.live;
+    this.#state = state;
+    this.#live.book.fold(state);
+    this.#outsideEvents = options.outside(this.#left.signal)[Symbol.asyncIterator]();
+    const { signal } = options;
+    this.#stopped = new Promise((resolve) => {
+      if (signal.aborted) resolve({ is: 'stop' });
+      const onAbort = () => resolve({ is: 'stop' });
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#left.signal.addEventListener('abort', () => signal.removeEventListener('abort', onAbort), { once: true });
+    });
+  }
+
+  /** Nothing of it listens any more. */
+  leave(): void {
+    this.#left.abort();
+    this.#outsideEvents.return?.().catch(() => undefined);
+  }
+
+  async *run(): Drive<TurnEnd> {
+    yield* this.#settle();
+    for (;;) {
+      const parked = yield* this.#parkIfIdle();
+      if (parked) return 'parked';
+      const next = await this.#next();
+      switch (next.is) {
+        case 'stop': {
+          if (stopOf(this.#o.signal) === 'shutdown') return await this.#abandon();
+          yield* this.#stop();
+          return 'over';
+        }
+        case 'time':
+          if (next.why === 'hold') yield* this.#write(this.#live.book.acceptAsKnown(this.#o.clock.now()));
+          else {
+            yield* this.#endStuck();
+            return 'over';
+          }
+          break;
+        case 'outside':
+          yield* this.#hear(next.event);
+          break;
+        case 'facts': {
+          this.#heard = true;
+          const end = yield* this.#take(next.facts);
+          if (end !== null && (yield* this.#finish(end))) return 'over';
+          break;
+        }
+      }
+      if (yield* this.#stopForBudget()) return 'over';
+    }
+  }
+
+  /** What happens next, of all that can. */
+  async #next(): Promise<Happening> {
+    this.#facts ??= this.#live.turn.facts.take().then((facts) => ({ is: 'facts', facts }));
+    this.#outside ??= this.#outsideEvents
+      .next()
+      .then(({ value, done }) => ({ is: 'outside', event: done === true ? null : value }));
+    const timer = new AbortController();
+    const sources = [this.#stopped, this.#facts, this.#outside];
+    const limit = this.#limit();
+    if (limit !== null)
+      sources.push(sleep(this.#o.clock, limit.ms, timer.signal).then(() => ({ is: 'time', why: limit.why })));
+    const next = await Promise.race(sources);
+    timer.abort();
+    if (next.is === 'facts') this.#facts = null;
+    // One that has ended stays as it is, and is not asked again.
+    if (next.is === 'outside') this.#outside = next.event === null ? new Promise(() => {}) : null;
+    return next;
+  }
+
+  #limit(): { readonly ms: number; readonly why: 'hold' | 'silence' } | null {
+    const { book, waiting } = this.#live;
+    if (book.isHolding) return { ms: holdMs, why: 'hold' };
+    const { firstSeconds, modelSeconds, toolSeconds } = this.#o.silence;
+    if (waiting.size > 0 && !book.isRunningCall) return null;
+    const silence = (seconds: number) => ({ ms: seconds * 1_000, why: 'silence' }) as const;
+    if (!this.#heard) return silence(firstSeconds);
+    if (book.isRunningCall) return silence(toolSeconds);
+    const stage = this.#state.open?.stage;
+    const waits = stage?.at === 'backoff' ? Math.max(0, stage.untilMs - this.#o.clock.now()) / 1_000 : 0;
+    return silence(waits + modelSeconds);
+  }
+
+  async *#yieldGroups(drafts: readonly EventDraft[]): Drive {
+    for (const group of groupsOf(drafts)) {
+      const taken = yield group;
+      this.#state = folded(this.#state, group, { taken, nowMs: this.#o.clock.now() });
+    }
+    this.#live.book.fold(this.#state);
+  }
+
+  async *#write({ drafts, gates }: { drafts: readonly EventDraft[]; gates: readonly GateRequest[] }): Drive {
+    yield* this.#yieldGroups(drafts);
+    for (const gate of gates) yield* this.#openGate(gate);
+  }
+
+  /** Facts to their end, if it is among them; what comes after it is dropped (H-100). */
+  async *#take(facts: readonly NativeFact[]): Drive<NativeEnd | null> {
+    const at = facts.findIndex(({ is }) => is === 'ended');
+    const kept = at === -1 ? facts : facts.slice(0, at);
+    for (const fact of kept) if (fact.is === 'gate-closed') this.#live.waiting.delete(fact.request);
+    yield* this.#write(this.#live.book.take(kept, this.#o.clock.now()));
+    const end = facts[at];
+    return end?.is === 'ended' ? end.end : null;
+  }
+
+  async *#openGate(gate: GateRequest): Drive {
+    const { turn, book, waiting } = this.#live;
+    const nowMs = this.#o.clock.now();
+    if (this.#o.pause.aborted) return void waiting.set(gate.request, { gate, approvalId: null });
+    if (gate.is === 'question') {
+      if (this.#state.config?.permissions?.questions !== true)
+        return yield* this.#refuse(gate, { say: 'answers', answers: null }, 'Nobody can answer questions here.');
+      const pending = book.ask(gate.call, nowMs, gate.questions);
+      yield* this.#yieldGroups([this.#asked(pending)]);
+      return void waiting.set(gate.request, { gate, approvalId: pending.approvalId });
+    }
+    if (roundsAreSpent(this.#state)) {
+      const content = 'Not run: the task has used up its tool rounds.';
+      return yield* this.#refuse(gate, { say: 'deny', note: content }, content);
+    }
+    const judgement = await this.#o.judge(gate, this.#state);
+    switch (judgement.level) {
+      case 'allow': {
+        yield* this.#yieldGroups(book.begin(gate.call, judgement.authority));
+        return turn.answer(gate.request, { say: 'allow' });
+      }
+      case 'deny': {
+        const note = 'Not run. The permissions of this agent do not allow this call.';
+        return yield* this.#refuse(gate, { say: 'deny', note }, note);
+      }
+      case 'ask': {
+        const pending = book.ask(gate.call, nowMs);
+        yield* this.#yieldGroups([this.#asked(pending)]);
+        waiting.set(gate.request, { gate, approvalId: pending.approvalId });
+      }
+    }
+  }
+
+  #asked(pending: ReturnType<TurnBook['ask']>): EventDraft {
+    return { type: 'approval-required', data: pending, step: this.#state.step, attempt: 0 };
+  }
+
+  async *#refuse(gate: GateRequest, word: GateWord, content: string): Drive {
+    yield* this.#yieldGroups(this.#live.book.refuse(gate.call, { outcome: 'denied', content }));
+    this.#live.turn.answer(gate.request, word);
+  }
+
+  /** Answers every gate on which a word has come (V1). */
+  async *#settle(): Drive {
+    const { waiting, turn, book } = this.#live;
+    for (const [request, { gate, approvalId }] of waiting) {
+      if (approvalId === null) {
+        if (this.#o.pause.aborted) continue;
+        waiting.delete(request);
+        yield* this.#openGate(gate);
+        continue;
+      }
+      const entry = this.#state.pending.find((each) => each.approvalId === approvalId);
+      if (entry === undefined || entry.decided === null) continue;
+      waiting.delete(request);
+      const said = settleAnswers(gate, entry);
+      const drafts =
+        said.word.say === 'allow'
+          ? book.begin(gate.call, `approval:${approvalId}`)
+          : book.refuse(gate.call, { outcome: said.outcome, content: said.content });
+      yield* this.#yieldGroups(drafts);
+      turn.answer(request, said.word);
+    }
+  }
+
+  /** V2. A word that came first is acted on instead. */
+  async *#parkIfIdle(): Drive<boolean> {
+    const { waiting, book } = this.#live;
+    if (waiting.size === 0 || book.isRunningCall || book.isHolding) return false;
+    const status = this.#state.pending.some(isOpen) ? 'awaiting-input' : 'paused';
+    yield* this.#yieldGroups(parkRun(this.#state, { status }, this.#o.clock.now()));
+    if (this.#state.result !== null) return true;
+    yield* this.#settle();
+    return false;
+  }
+
+  /** The log holds it already; here it is only noticed. */
+  async *#hear(event: RunEvent | null): Drive {
+    if (event?.type === 'user-message' && event.data.mode === 'steer') {
+      const steered = this.#live.turn.steer?.(userText(event.data.content));
+      steered?.catch((cause: unknown) => this.#o.logger.warn('A runtime took no message.', { cause: String(cause) }));
+    }
+    if (event?.type === 'approval-decided') {
+      this.#state = withDecision(this.#state, event);
+      this.#live.book.fold(this.#state);
+      yield* this.#settle();
+    }
+  }
+
+  /** True: the run is over. False: somebody spoke before it was, and the runtime goes on with that (V5). */
+  async *#finish(end: NativeEnd): Drive<boolean> {
+    const { book } = this.#live;
+    const nowMs = this.#o.clock.now();
+    if (book.isHolding) yield* this.#write(book.acceptAsKnown(nowMs));
+    if (end.as === 'completed' && this.#state.open?.stage.at === 'calling')
+      yield* this.#yieldGroups(
+        book.take([{ is: 'reply-accepted', finishReason: 'end-turn', raw: null, usage: null }], nowMs).drafts,
+      );
+    if (end.as !== 'completed' || this.#state.unread.length === 0) {
+      const ending = this.#endingOf(end);
+      yield* this.#yieldGroups(book.end(ending, nowMs));
+      if (this.#state.result !== null) return true;
+    }
+    yield* this.#yieldGroups(book.endStep(nowMs));
+    this.#live.turn = this.#live.session.prompt(unreadOf(this.#state));
+    this.#facts = null;
+    this.#heard = false;
+    return false;
+  }
+
+  #endingOf(end: NativeEnd): Ending {
+    switch (end.as) {
+      case 'completed': {
+        if (roundsAreSpent(this.#state) && (this.#state.open?.calls.length ?? 0) > 0) return roundsEnding(this.#state);
+        const stopReason =
+          end.stopReason ?? this.#state.open?.finishReason ?? this.#state.last?.finishReason ?? 'end-turn';
+        return { status: 'completed', stopReason };
+      }
+      case 'limited':
+        return { status: 'completed', stopReason: end.stopReason, budget: end.budget };
+      case 'interrupted':
+        return { status: 'failed', error: harnessError('The agent was interrupted, and not by this server.') };
+      case 'failed':
+        return { status: 'failed', error: end.error };
+    }
+  }
+
+  async *#stopForBudget(): Drive<boolean> {
+    const { open } = this.#state;
+    if (open !== null && open.stage.at !== 'accepted') return false;
+    const spent = spentBudget(this.#state);
+    if (spent === null || this.#state.last === null) return false;
+    await this.#quiet();
+    yield* this.#yieldGroups(this.#live.book.end(spent, this.#o.clock.now()));
+    return true;
+  }
+
+  /** V3. */
+  async *#stop(): Drive {
+    const unstopped = await this.#quiet();
+    const nowMs = this.#o.clock.now();
+    const ending: Ending =
+      stopOf(this.#o.signal) === 'time' ? timeEnding(this.#state, nowMs) : { status: 'cancelled', unstopped };
+    while (this.#state.result === null) yield* this.#yieldGroups(this.#live.book.end(ending, nowMs));
+  }
+
+  /** V4. */
+  async *#endStuck(): Drive {
+    const phase = !this.#heard ? 'its start' : this.#live.book.isRunningCall ? 'a tool call' : 'a model call';
+    await this.#quiet();
+    const error = harnessError(`${this.#o.label} gave no sign of life during ${phase} and was stopped.`);
+    yield* this.#yieldGroups(this.#live.book.end({ status: 'failed', error }, this.#o.clock.now()));
+  }
+
+  /** Interrupts, waits for the native end, and ends the tree. Gives what is still there. */
+  async #quiet(): Promise<readonly string[]> {
+    const { turn, waiting, session } = this.#live;
+    for (const request of waiting.keys()) turn.answer(request, { say: 'cancelled' });
+    waiting.clear();
+    turn.interrupt();
+    const { clock } = this.#o;
+    await within(this.#nativeEnd(), { clock, ms: interruptMs });
+    const stopping = session.stop();
+    await within(stopping, { clock, ms: stopMs - interruptMs });
+    const outcome = await Promise.race([stopping, Promise.resolve(null)]);
+    return outcome?.unstopped ?? [`${this.#o.label} has not confirmed that it stopped.`];
+  }
+
+  async #nativeEnd(): Promise<void> {
+    let batch = await (this.#facts ?? this.#live.turn.facts.take().then((facts) => ({ is: 'facts', facts }) as const));
+    while (batch.is === 'facts' && batch.facts.length > 0 && !batch.facts.some(({ is }) => is === 'ended'))
+      batch = { is: 'facts', facts: await this.#live.turn.facts.take() };
+  }
+
+  async #abandon(): Promise<'left'> {
+    await this.#live.session.stop();
+    return 'left';
+  }
+}
+
+/** A decision that the log holds and that no answer to a group has brought yet. */
+function withDecision(state: RunState, event: RunEvent): RunState {
+  return event.type === 'approval-decided' ? evolve(state, event) : state;
+}
+
+function unreadOf({ transcript, unread }: RunState): NativeInput {
+  const users = [...transcript.messages, ...transcript.held].filter((message) => message.role === 'user');
+  return { content: users.slice(-Math.max(1, unread.length)).flatMap(({ content }) => content) };
+}
+
+/** No live event stands after a committed one in its group: it belongs to what that one began. */
+function groupsOf(drafts: readonly EventDraft[]): readonly (readonly EventDraft[])[] {
+  const groups: EventDraft[][] = [];
+  for (const draft of drafts) {
+    const newest = groups.at(-1);
+    const last = newest?.at(-1);
+    if (newest === undefined || last === undefined || (isLive(draft.type) && !isLive(last.type))) groups.push([draft]);
+    else newest.push(draft);
+  }
+  return groups;
+}
+
+function folded(
+  state: RunState,
+  drafts: readonly EventDraft[],
+  { taken, nowMs }: { readonly taken: Taken; readonly nowMs: number },
+): RunState {
+  if (drafts.every(({ type }) => isLive(type))) return evolveLive(state, drafts);
+  if (taken === undefined) return applyDrafts(state, drafts, nowMs);
+  return taken.reduce(evolve, evolveLive(state, drafts));
+}
+
+/** Whether calls of another reply may not run any more (H-081). */
+function roundsAreSpent({ limits: { maxToolRounds }, open, toolRounds }: RunState): boolean {
+  return maxToolRounds !== null && open?.ranTools !== true && toolRounds >= maxToolRounds;
+}
+
+function roundsEnding({ limits, toolRounds }: RunState): Ending {
+  const limit = limits.maxToolRounds ?? 0;
+  const budget = { budget: 'tool-rounds', limit, used: toolRounds, then: 'stop' } as const;
+  return { status: 'completed', stopReason: 'max-steps', budget };
+}
+
+function timeEnding(state: RunState, nowMs: number): Ending {
+  const limit = state.limits.maxSeconds ?? 0;
+  const due = deadlineOf(state);
+  const used = due === null ? limit : Math.round(limit + (nowMs - due) / 1_000);
+  return { status: 'completed', stopReason: 'max-time', budget: { budget: 'time', limit, used, then: 'stop' } };
+}
+
+export function harnessError(message: string): ErrorInfo {
+  return { type: 'HarnessError', message, retryable: false };
+}

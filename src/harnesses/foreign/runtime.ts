@@ -1,0 +1,104 @@
+// What an adapter of a foreign runtime has to bring: a probe, and sessions whose turns speak in `NativeFact`s. Everything
+// that all runtimes have in common – steps, attempts, approvals, steering, cancelling, the watchdog, warm sessions – is in
+// this folder and in no adapter.
+
+import type { Capabilities, HarnessStatus } from '../harness.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Mailbox } from '../../process/mailbox.ts';
+import type { Message } from '../../core/transcript.ts';
+import type { NativeFact, UseKind } from './native-fact.ts';
+import type { Random } from '../../core/random.ts';
+import type { RunConfig } from '../../core/run-event.ts';
+import type { SessionId } from '../../core/ids.ts';
+import type { StoppedTree } from '../../process/stop-tree.ts';
+import type { UserPart } from '../../core/run-event.ts';
+
+export interface ForeignRuntime {
+  /** The base: kebab-case. */
+  readonly base: string;
+  /** For people. */
+  readonly label: string;
+  readonly capabilities: Capabilities;
+  readonly mcpTransports?: readonly ('http' | 'sse' | 'stdio')[];
+  /** Makes no model call, leaves no process, takes at most 10 s (H-010). */
+  probe(): Promise<Omit<HarnessStatus, 'capabilities'>>;
+  /** What a native tool does, by its native name. */
+  useKindOf(tool: string): UseKind | undefined;
+  /**
+   * Starts or resumes; rejects when the runtime cannot work, with nothing left behind (B145).
+   * @throws RuntimeFault
+   */
+  open(options: OpenNative): Promise<NativeSession>;
+}
+
+export interface OpenNative {
+  readonly sessionId: SessionId;
+  /** Absolute path. */
+  readonly workspace: string;
+  /** Private to this session and base, absolute, there, mode 0700: state, configuration, home (H-135). */
+  readonly home: string;
+  /** As the runtime names it. */
+  readonly model: string;
+  readonly config: RunConfig;
+  /** The state that an earlier process of this session left; null: none. */
+  readonly resume: NativeState | null;
+  /** Keeps the state as soon as it is known (H-070). */
+  remember(state: NativeState): Promise<void>;
+  /** Goes into every process of the session (H-061). */
+  readonly marker: string;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** What a session is resumed from (H-070). No credential. */
+export interface NativeState {
+  readonly nativeId: string;
+  readonly version: string | null;
+  readonly data?: JsonObject;
+}
+
+export interface NativeSession {
+  /** Whether the runtime goes on from the state it was given; false: it remembers nothing (H-071). */
+  readonly resumed: boolean;
+  /** Resolves when it is gone, for whatever reason, with what its operator should read. */
+  readonly gone: Promise<string>;
+  /** One at a time. */
+  prompt(input: NativeInput): NativeTurn;
+  /** Ends the whole tree (H-060, steps 5 to 7). Idempotent. */
+  stop(): Promise<StoppedTree>;
+}
+
+export interface NativeInput {
+  readonly content: readonly UserPart[];
+}
+
+export interface NativeTurn {
+  /** Facts as they come; the last one is `ended`, whatever happens (H-100). */
+  readonly facts: Mailbox<NativeFact>;
+  /** Answers a gate or a question; the runtime goes on. */
+  answer(request: string, word: GateWord): void;
+  /** Resolves when the runtime has taken it (H-050). Absent: it takes none. */
+  steer?(text: string): Promise<void>;
+  /** Asks the runtime to end the turn. Open requests have been answered before (H-060). */
+  interrupt(): void;
+}
+
+export type GateWord =
+  | { readonly say: 'allow' }
+  /** The note reaches the model where the runtime lets it (H-043). */
+  | { readonly say: 'deny'; readonly note: string }
+  /** By question id. Null: the person declined. */
+  | { readonly say: 'answers'; readonly answers: readonly NativeAnswer[] | null }
+  | { readonly say: 'cancelled' };
+
+export interface NativeAnswer {
+  readonly id: string;
+  readonly texts: readonly string[];
+}
+
+/** What is remembered of a conversation that the runtime does not remember (H-071). */
+export type Rebuilt = readonly Message[];

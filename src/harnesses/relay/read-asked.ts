@@ -1,0 +1,43 @@
+import { isJsonObject, parsedOrText } from '../../core/json.ts';
+import { textIn } from './observe/fields.ts';
+import { refusals } from './refusals.ts';
+import type { IncomingMessage } from 'node:http';
+import type { Route } from './routes.ts';
+
+export interface Asked {
+  /** The one asked for, then those that may stand in for it. */
+  readonly models: readonly string[];
+  readonly streams: boolean;
+}
+
+const longestBody = 64 * 1024 * 1024;
+
+/**
+ * The whole body: which model it asks for is known only at its end, and must be known before the provider sees any of it.
+ * @throws RelayRefusal  It is too long.
+ */
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > longestBody) throw refusals.tooLong();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request) {
+    const bytes: Buffer = chunk;
+    length += bytes.length;
+    if (length > longestBody) throw refusals.tooLong();
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** @returns null  The body of a request that must have one cannot be read. */
+export function readAsked({ method, named }: Route, body: Buffer): Asked | null {
+  if (method === 'GET') return { models: [], streams: false };
+  const fields = parsedOrText(body.toString());
+  if (!isJsonObject(fields)) return null;
+  if (named !== undefined) return { models: [named.model], streams: named.streams };
+  const model = textIn(fields, 'model');
+  // OpenRouter takes a list of stand-ins.
+  const others = fields['models'];
+  const standIns = Array.isArray(others) ? others.filter((each) => typeof each === 'string') : [];
+  return { models: [...(model === null ? [] : [model]), ...standIns], streams: fields['stream'] === true };
+}

@@ -1,0 +1,33 @@
+import type { Usage } from '../../core/usage.ts';
+
+/** As the provider named it, or as the relay did where the provider said nothing. */
+export interface RelayError {
+  readonly type: string | null;
+  readonly message: string;
+}
+
+export type RelayNews =
+  /** `model` as asked for; null: none was named. */
+  | { readonly at: 'asked'; readonly model: string | null; readonly atMs: number }
+  /** The provider's own status, whatever the runtime is told. */
+  | { readonly at: 'answered'; readonly status: number; readonly retryAfterMs: number | null }
+  /** The reply goes on: pings and comments do not count. At most one a second. */
+  | { readonly at: 'byte'; readonly atMs: number }
+  /** Again when the reply names another one later on. */
+  | { readonly at: 'served'; readonly model: string }
+  /** Once, before the end; of a cut reply what was known by then. Never: nothing is known. */
+  | { readonly at: 'usage'; readonly usage: Usage }
+  /**
+   * `whole`: the runtime has all of it, an error event included. `cut`: the provider broke off or was not reached. `aborted`:
+   * by the runtime, or by revoking. `refused`: an error status, by the provider or by the relay. `finishReason` in the wire's
+   * own words.
+   */
+  | {
+      readonly at: 'ended';
+      readonly how: 'whole' | 'cut' | 'aborted' | 'refused';
+      readonly finishReason: string | null;
+      readonly error: RelayError | null;
+    };
+
+/** What the relay saw of one model call (H-203); calls of a lease are counted from 1 in the order in which they came. */
+export type RelayFact = RelayNews & { readonly request: number };

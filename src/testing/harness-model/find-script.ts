@@ -1,0 +1,37 @@
+import { scripts } from './scripts.ts';
+import type { Turn } from './conversation.ts';
+
+const markers = /\[\[([a-z0-9]+)(?:[: ]([^\]]*))?\]\]/g;
+
+export interface FoundScript {
+  readonly name: string;
+  readonly argument: string | undefined;
+  /** What users said before, without markers: a text that quotes it picks no script. */
+  readonly earlier: readonly string[];
+  /** Of tools, since the marker. */
+  readonly results: readonly string[];
+}
+
+/**
+ * The script of the last marker in the last user text that has one: runtimes add reminders and repeat earlier turns, so a
+ * marker is looked for within the text (H-800). Without one it is `text`.
+ */
+export function findScript(turns: readonly Turn[]): FoundScript {
+  const marked = turns.findLastIndex(({ from, text }) => from === 'user' && lastMarker(text) !== undefined);
+  const [, name = 'text', argument] = lastMarker(turns[marked]?.text ?? '') ?? [];
+  return {
+    name,
+    argument,
+    earlier: turns
+      .slice(0, Math.max(marked, 0))
+      .filter(({ from }) => from === 'user')
+      .map(({ text }) => text.replaceAll(markers, '').trim()),
+    results: turns
+      .slice(marked + 1)
+      .filter(({ from }) => from === 'tool')
+      .map(({ text }) => text),
+  };
+}
+
+const lastMarker = (text: string): RegExpExecArray | undefined =>
+  [...text.matchAll(markers)].findLast(([, name = '']) => Object.hasOwn(scripts, name));
