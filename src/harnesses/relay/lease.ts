@@ -65,7 +65,7 @@ export function openLease(options: LeaseOptions, { token, upstream, forget }: Le
   let [isRevoked, asked, requests, outputTokens] = [false, 0, 0, 0];
   const revoke = () => {
     isRevoked = true;
-    
+    for (const abort of running) abort();
   };
   return {
     token,
