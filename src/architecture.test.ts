@@ -13,7 +13,7 @@ const mayImport: Record<string, readonly string[]> = {
   webhooks: ['core', 'net', 'stores'],
   harnesses: ['core'],
   'harnesses/native': ['harnesses', 'core', 'engine'],
-  'harnesses/foreign': ['harnesses', 'core', 'process'],
+  'harnesses/foreign': ['harnesses', 'harnesses/relay', 'core', 'process'],
   'harnesses/relay': ['core'],
   'harnesses/claude-code': ['harnesses', 'harnesses/foreign', 'core', 'process'],
   'harnesses/codex': ['harnesses', 'harnesses/foreign', 'core', 'process'],

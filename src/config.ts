@@ -12,8 +12,8 @@ import { z } from 'zod';
 import { ConfigurationError } from './core/errors.ts';
 import { deepFreeze } from './core/deep-freeze.ts';
 import { logLevels } from './core/logger.ts';
-import { environmentPrefix, providerNames } from './engine/models/provider-names.ts';
-import type { ProviderName, ProviderSettings } from './engine/models/provider-names.ts';
+import { environmentPrefix, providerNames } from './core/provider-names.ts';
+import type { ProviderName, ProviderSettings } from './core/provider-names.ts';
 
 const text = z.string().min(1);
 const webAddress = z.url({ protocol: /^https?$/ });

@@ -22,7 +22,7 @@ import { startModelServer } from '../src/testing/model-servers/model-server.ts';
 import { startServer } from './support/server.ts';
 import { temporaryFolder } from './support/folders.ts';
 import type { ModelRequest } from '../src/engine/model.ts';
-import type { ProviderName } from '../src/engine/models/provider-names.ts';
+import type { ProviderName } from '../src/core/provider-names.ts';
 import type { RunEvent } from '../src/core/run-event.ts';
 
 /** Answers each request as the test says, when it says so. */

@@ -7,7 +7,7 @@ import { startModelServer, type ModelServerProtocol } from '../testing/model-ser
 import { testRunId, testSessionId } from '../testing/log-builder.ts';
 import type { AssistantPart, Message, ToolAnswer } from '../core/transcript.ts';
 import type { ContentStore } from './content-store.ts';
-import type { ProviderName } from './models/provider-names.ts';
+import type { ProviderName } from '../core/provider-names.ts';
 import type { RunConfig } from '../core/run-event.ts';
 
 const wires: readonly (readonly [ProviderName, ModelServerProtocol, string])[] = [

@@ -23,7 +23,7 @@ import { systemClock } from '../system.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { Model, ModelTraits } from './model.ts';
 import type { ModelOutcome } from './model-outcome.ts';
-import type { ProviderName } from './models/provider-names.ts';
+import type { ProviderName } from '../core/provider-names.ts';
 import type { WireProtocol } from '../testing/model-servers/wire-protocol.ts';
 
 const protocols = {

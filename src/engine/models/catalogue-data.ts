@@ -1,4 +1,4 @@
-import type { ProviderName } from './provider-names.ts';
+import type { ProviderName } from '../../core/provider-names.ts';
 
 /** Dollars for a million tokens, where one price holds for every length of prompt. */
 export interface TokenPrices {

@@ -7,7 +7,7 @@
 import { catalogueEntries, type CatalogueEntry, type TokenPrices } from './catalogue-data.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { createProviders, credentialHint, hasCredential, providerOptionsOf, traitsOf } from './providers.ts';
-import { isProviderName, providerNames, type ProviderName } from './provider-names.ts';
+import { isProviderName, providerNames, type ProviderName } from '../../core/provider-names.ts';
 import { head } from '../../core/text.ts';
 import type { ProvidersSettings } from './providers.ts';
 import type { Model, OpenedModel } from '../model.ts';

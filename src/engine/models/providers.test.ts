@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createProviders, hasCredential } from './providers.ts';
-import type { ProviderName } from './provider-names.ts';
+import type { ProviderName } from '../../core/provider-names.ts';
 import { MalformedReplyError } from '../../core/errors.ts';
 import { startModelServer, type ModelServerProtocol } from '../../testing/model-servers/model-server.ts';
 import type { ModelPart } from './model-part.ts';

@@ -17,7 +17,7 @@
 // F7. The served model is named in `response-metadata`, by OpenRouter with every chunk, by Google not at all.
 // F8. Anthropic's package cuts the reply of a model it does not know to 4,096 tokens unless `maxOutputTokens` is given.
 
-import { environmentPrefix, type ProviderName, type ProviderSettings } from './provider-names.ts';
+import { environmentPrefix, type ProviderName, type ProviderSettings } from '../../core/provider-names.ts';
 import type { Model, ModelTraits, OpenedModel } from '../model.ts';
 import { hearBytes } from './hear-bytes.ts';
 import { isMinuteQuota } from './google-minute-quota.ts';

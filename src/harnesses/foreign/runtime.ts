@@ -7,8 +7,11 @@ import type { Clock } from '../../core/clock.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Mailbox } from '../../process/mailbox.ts';
-import type { Message } from '../../core/transcript.ts';
-import type { NativeFact, UseKind } from './native-fact.ts';
+import type { ErrorInfo } from '../../core/outcome.ts';
+import { ReinsError } from '../../core/errors.ts';
+import type { NativeFact } from './native-fact.ts';
+import type { ProviderName } from '../../core/provider-names.ts';
+import type { RelayFact } from '../relay/relay-fact.ts';
 import type { Random } from '../../core/random.ts';
 import type { RunConfig } from '../../core/run-event.ts';
 import type { SessionId } from '../../core/ids.ts';
@@ -23,9 +26,9 @@ export interface ForeignRuntime {
   readonly capabilities: Capabilities;
   readonly mcpTransports?: readonly ('http' | 'sse' | 'stdio')[];
   /** Makes no model call, leaves no process, takes at most 10 s (H-010). */
-  probe(): Promise<Omit<HarnessStatus, 'capabilities'>>;
-  /** What a native tool does, by its native name. */
-  useKindOf(tool: string): UseKind | undefined;
+  probe(): Promise<ProgramStatus>;
+  /** Providers whose wire it speaks, the preferred one first: those of the relay (chapter 3). */
+  readonly providers: readonly ProviderName[];
   /**
    * Starts or resumes; rejects when the runtime cannot work, with nothing left behind (B145).
    * @throws RuntimeFault
@@ -33,15 +36,41 @@ export interface ForeignRuntime {
   open(options: OpenNative): Promise<NativeSession>;
 }
 
+/** Of the program alone; models and credentials are the relay's. */
+export interface ProgramStatus {
+  readonly installed: boolean;
+  /** Absolute. */
+  readonly path: string | null;
+  readonly version: string | null;
+  /** Whether the contract's suite has passed with this version (H-012). */
+  readonly versionTried: boolean;
+  readonly problem: HarnessStatus['problem'];
+}
+
+/** The right of one session to call models through the relay. It goes to the runtime as its address and its API key. */
+export interface NativeLease {
+  /** `http://127.0.0.1:PORT`, without a path. */
+  readonly url: string;
+  readonly token: string;
+  readonly provider: ProviderName;
+  /** What passes, as it passes: steps, resets, served model and usage where the runtime hides them (H-203). */
+  onFact(listener: (fact: RelayFact) => void): void;
+}
+
 export interface OpenNative {
+  readonly lease: NativeLease;
   readonly sessionId: SessionId;
   /** Absolute path. */
   readonly workspace: string;
   /** Private to this session and base, absolute, there, mode 0700: state, configuration, home (H-135). */
   readonly home: string;
-  /** As the runtime names it. */
+  /** As its provider names it. */
   readonly model: string;
   readonly config: RunConfig;
+  /** Only those that are enabled; their secrets go over stdin or a private file, never argv (H-082). */
+  readonly mcpServers: readonly ResolvedMcpServer[];
+  /** Absolute folders with a `SKILL.md` each, read-only (H-083). */
+  readonly skillFolders: readonly string[];
   /** The state that an earlier process of this session left; null: none. */
   readonly resume: NativeState | null;
   /** Keeps the state as soon as it is known (H-070). */
@@ -100,5 +129,24 @@ export interface NativeAnswer {
   readonly texts: readonly string[];
 }
 
-/** What is remembered of a conversation that the runtime does not remember (H-071). */
-export type Rebuilt = readonly Message[];
+export interface ResolvedMcpServer {
+  readonly name: string;
+  readonly server:
+    | { readonly transport: 'http' | 'sse'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
+    | {
+        readonly transport: 'stdio';
+        readonly command: string;
+        readonly args: readonly string[];
+        readonly env: Readonly<Record<string, string>>;
+        readonly cwd: string | null;
+      };
+}
+
+/** The runtime cannot work, or works no longer. `message` is safe to show (H-136). */
+export class RuntimeFault extends ReinsError {
+  readonly error: ErrorInfo;
+  constructor(error: ErrorInfo, options?: ErrorOptions) {
+    super(error.message, options);
+    this.error = error;
+  }
+}

@@ -5,7 +5,7 @@ import { startHarnessModel, type HarnessModel } from './start-harness-model.ts';
 import { systemClock } from '../../system.ts';
 import type { ModelPart } from '../../engine/models/model-part.ts';
 import type { ModelRequest } from '../../engine/model.ts';
-import type { ProviderName } from '../../engine/models/provider-names.ts';
+import type { ProviderName } from '../../core/provider-names.ts';
 
 type Prompt = ModelRequest['prompt'];
 const user = (text: string): Prompt[number] => ({ role: 'user', content: [{ type: 'text', text }] });

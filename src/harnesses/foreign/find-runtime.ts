@@ -1,0 +1,84 @@
+import { statSync } from 'node:fs';
+import { findProgram } from '../../process/find-program.ts';
+import { keepEnds } from '../../process/keep-ends.ts';
+import { ProcessStartError } from '../../process/start-process.ts';
+import { runProcess } from '../../process/run-process.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Environment } from '../../process/child-environment.ts';
+import type { ProgramStatus } from './runtime.ts';
+
+export interface FindOptions {
+  readonly clock: Clock;
+  readonly label: string;
+  /** Name on the path, where the operator set no path of its own. */
+  readonly name: string;
+  /** As the operator set it, absolute; null: as found on the path. */
+  readonly path: string | null;
+  readonly host: Environment;
+  readonly marker: string;
+  /** Arguments before the runtime's own, as the file that an interpreter runs. */
+  readonly versionArgs: readonly string[];
+  /** The version in what it prints; null: it is none of its kind. */
+  versionIn(text: string): string | null;
+  /** Versions with which the contract's suite has passed. */
+  readonly tried: readonly string[];
+  /** One command. */
+  readonly install: string;
+}
+
+const probeMs = 10_000;
+const keptMs = 60_000;
+
+/** What is known of a program, kept for a minute as long as its file stays the same (H-010). */
+export function createFinder(options: FindOptions): () => Promise<ProgramStatus> {
+  let known: { readonly key: string; readonly atMs: number; readonly status: Promise<ProgramStatus> } | null = null;
+  return () => {
+    const path = options.path ?? findProgram(options.name, options.host['PATH']);
+    const file = path === null ? undefined : statSync(path, { throwIfNoEntry: false });
+    const key = `${path}:${file?.mtimeMs ?? 'none'}`;
+    const nowMs = options.clock.now();
+    if (known?.key === key && nowMs - known.atMs < keptMs) return known.status;
+    const status =
+      file?.isFile() === true && path !== null ? look(path, options) : Promise.resolve(missing(path, options));
+    known = { key, atMs: nowMs, status };
+    return status;
+  };
+}
+
+function missing(path: string | null, { label, install }: FindOptions): ProgramStatus {
+  const where = path === null ? 'is not installed' : `is not at ${path}`;
+  return status(path, { code: 'not-installed', message: `${label} ${where}: ${install}` });
+}
+
+function status(path: string | null, problem: NonNullable<ProgramStatus['problem']>): ProgramStatus {
+  return { installed: false, path, version: null, versionTried: false, problem };
+}
+
+async function look(path: string, options: FindOptions): Promise<ProgramStatus> {
+  const { label, versionArgs, host, clock, marker } = options;
+  const output = keepEnds(4_096);
+  const fault = (code: string, message: string) => status(path, { code, message });
+  try {
+    const { end } = await runProcess({
+      clock,
+      program: path,
+      args: versionArgs,
+      cwd: '/',
+      env: { PATH: host['PATH'], LANG: host['LANG'], HOME: '/nonexistent', TERM: 'dumb' },
+      marker,
+      signal: new AbortController().signal,
+      timeoutMs: probeMs,
+      graceMs: 0,
+      onOutput: (chunk) => output.add(chunk),
+    });
+    if (end.how === 'timed-out') return fault('timeout', `${label} at ${path} did not tell its version within 10 s.`);
+    const version = options.versionIn(output.text());
+    if (version === null) return fault('start-failed', `${path} does not say that it is ${label}.`);
+    return { installed: true, path, version, versionTried: options.tried.includes(version), problem: null };
+  } catch (cause) {
+    if (!(cause instanceof ProcessStartError)) throw cause;
+    return cause.fault === 'not-permitted'
+      ? fault('not-executable', `${path} may not be executed by this user.`)
+      : fault('start-failed', `${label} at ${path} cannot be started: ${cause.message}`);
+  }
+}

@@ -1,0 +1,147 @@
+// A runtime as a process that speaks JSON, one value a line, over its standard streams (H-120 to H-124, H-130 to H-138).
+//
+// N1. Stdout is read to its end, whoever listens. A line that is no JSON is diagnostics, and so is a last line without its end.
+// N2. Stderr and diagnostics are kept, their last 64 KiB, for the operator (H-136).
+// N3. Who wants it gone ends its whole tree; the promise of `gone` is settled whatever happens, and says why.
+
+import { keepEnds } from '../../process/keep-ends.ts';
+import { ProcessStartError, startProcess, type RunningProcess } from '../../process/start-process.ts';
+import { readLines } from '../../process/read-lines.ts';
+import { stopTree, type StoppedTree } from '../../process/stop-tree.ts';
+import { toJsonValue, type JsonValue } from '../../core/json.ts';
+import { RuntimeFault } from './runtime.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Environment } from '../../process/child-environment.ts';
+
+export interface LineProcessOptions {
+  readonly clock: Clock;
+  /** For people, in error sentences. */
+  readonly label: string;
+  /** Absolute path. */
+  readonly program: string;
+  /** No prompt, no secret (H-131). */
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** All that it sees; see `runtimeEnvironment`. */
+  readonly env: Environment;
+  readonly marker: string;
+  /** Each value that came, in order. Must not throw. */
+  onValue(value: JsonValue): void;
+  /** A line is longer than can be kept: the process is ended (H-121). */
+  readonly maxLineUnits?: number;
+}
+
+export interface LineProcess {
+  send(value: JsonValue): void;
+  /** No more is sent: most runtimes end at that. */
+  endInput(): void;
+  /** Resolves when the process is gone and its output has been read, with a sentence that is safe to show. */
+  readonly gone: Promise<Gone>;
+  /** The tail of what it said beside the protocol, for the operator. */
+  diagnostics(): string;
+  /** SIGTERM, then SIGKILL after five seconds, to the whole tree, until none is left (H-060). Idempotent. */
+  stop(): Promise<StoppedTree>;
+}
+
+export interface Gone {
+  /** As "exited with code 1". */
+  readonly how: string;
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+const keptBytes = 65_536;
+const graceMs = 5_000;
+
+/** @throws RuntimeFault  It cannot be started. */
+export async function startLineProcess(options: LineProcessOptions): Promise<LineProcess> {
+  const { clock, label, program, args, cwd, env, marker } = options;
+  const child = await startProcess({ clock, program, args, cwd, env, marker, stdin: 'pipe' }).catch(
+    (cause: unknown) => {
+      throw startFault(label, cause);
+    },
+  );
+  const tail = keepEnds(keptBytes);
+  const note = (text: string) => tail.add(Buffer.from(`${text}\n`));
+  const read = Promise.allSettled([readValues(child, options, note), readDiagnostics(child, tail)]);
+  let stopping: Promise<StoppedTree> | null = null;
+  const stop = () => {
+    stopping ??= stopTree(child.tree, { clock, graceMs }).finally(() => child[Symbol.dispose]());
+    return stopping;
+  };
+  const gone = child.exited.then(async (exit): Promise<Gone> => {
+    const [values] = await read;
+    if (values.status === 'rejected') note(String(values.reason));
+    return exit.how === 'exited'
+      ? { how: `exited with code ${exit.code}`, code: exit.code, signal: null }
+      : { how: `was ended by ${exit.signal}`, code: null, signal: exit.signal };
+  });
+  return {
+    send(value) {
+      if (child.stdin?.writable === true) child.stdin.write(`${JSON.stringify(value)}\n`, () => {});
+    },
+    endInput: () => void child.stdin?.end(),
+    gone,
+    diagnostics: () => tail.text(),
+    stop,
+  };
+}
+
+async function readValues(
+  child: RunningProcess,
+  { onValue, maxLineUnits }: LineProcessOptions,
+  note: (text: string) => void,
+): Promise<void> {
+  for await (const { text, complete } of readLines(child.stdout, maxLineUnits)) {
+    const value = complete ? parsed(text) : undefined;
+    if (value === undefined) note(text);
+    else onValue(value);
+  }
+}
+
+async function readDiagnostics(child: RunningProcess, tail: ReturnType<typeof keepEnds>): Promise<void> {
+  for await (const chunk of child.stderr) tail.add(chunk);
+}
+
+function parsed(line: string): JsonValue | undefined {
+  try {
+    return toJsonValue(JSON.parse(line));
+  } catch {
+    return undefined;
+  }
+}
+
+function startFault(label: string, cause: unknown): RuntimeFault {
+  const why = cause instanceof ProcessStartError ? cause.message : 'The system refused to start it.';
+  const message = `${label} could not be started. ${why}`;
+  return new RuntimeFault({ type: 'AgentUnavailableError', message, retryable: false }, { cause });
+}
+
+/** Names that would make a runtime believe that it runs inside another one, or that change how it runs (H-133). */
+const foreignMarks =
+  /^(CLAUDECODE|CLAUDE_|CODEX_|PI_|GEMINI_|OPENCODE|AI_AGENT$|AGENT$|GIT_CONFIG_|NODE_OPTIONS$|npm_|REINS_)/;
+
+/**
+ * The environment of a runtime: built, not inherited (H-132). `home` is its own; `own` is what its adapter sets.
+ * @param host  Of it, only how programs, languages, certificates and proxies are found.
+ */
+export function runtimeEnvironment(
+  host: Environment,
+  { home, temporary, own }: { readonly home: string; readonly temporary: string; readonly own: Environment },
+): Environment {
+  const names =
+    /^(PATH|LANG|LANGUAGE|TZ|LC_.*|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|(HTTP|HTTPS|ALL|NO)_PROXY)$/i;
+  const kept = Object.entries(host).filter(([name]) => names.test(name) && !foreignMarks.test(name));
+  const noProxy = [host['NO_PROXY'] ?? host['no_proxy'] ?? '', '127.0.0.1', 'localhost']
+    .filter((each) => each !== '')
+    .join(',');
+  return {
+    ...Object.fromEntries(kept),
+    NO_PROXY: noProxy,
+    no_proxy: noProxy,
+    TERM: 'dumb',
+    HOME: home,
+    TMPDIR: temporary,
+    ...own,
+  };
+}
