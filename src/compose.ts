@@ -1,7 +1,12 @@
 // The only file that knows every folder: it puts the parts together, in the order in which they depend on each other.
 
 import { assembleServices, startUpkeep } from './assemble-services.ts';
-import { createHarnessTools } from './harness-tools.ts';
+import { createHarnessTools, type HarnessToolsOptions } from './harness-tools.ts';
+import { createRuntimeExtras } from './runtime-extras.ts';
+import { openForeign } from './open-foreign.ts';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import type { HttpServer } from './http/route-server.ts';
 import { readTls, type TlsMaterial } from './http/read-tls.ts';
@@ -18,7 +23,7 @@ import type { HarnessId } from './core/ids.ts';
 import { createModelHealth } from './engine/model-health.ts';
 import { keepHealth } from './keep-health.ts';
 import { nativeTools, type NativeTools } from './native-tools.ts';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { openCatalogue } from './open-catalogue.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
 import { openPdfPreview, type PdfPreview } from './files/pdf-preview.ts';
@@ -99,7 +104,10 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     maxFiles: config.limits.maxArtifacts,
   });
   const metrics = createMetrics();
-  const harnessTools = stack.use(openHarnessTools(config, { ...toolParts, store, tools }));
+  const extensions = optionsOfTools(config, { ...toolParts, store, tools });
+  const harnessTools = stack.use(createHarnessTools(extensions));
+  const extras = createRuntimeExtras(extensions, config.agent.mcp);
+  const foreign = stack.use(openForeign(config, { clock, logger, catalogue, extras, root: join(dataDir, 'homes') }));
   const services = createServices({
     harnessTools,
     files,
@@ -111,7 +119,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     clock,
     catalogue,
     tools,
-    adapters,
+    adapters: [...foreign.adapters, ...adapters],
     ownership,
     linkBase,
     onCommit: (tookMs) => metrics.committed(tookMs),
@@ -123,7 +131,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     createObservers({ hooks: [], tracer, name: data._config?.base ?? data._base ?? 'reins', clock, logger }),
   );
   await folder.alone(async () => {
-    for (const base of services.harnesses.bases) await ensureHarness(services, owner, base);
+    await ensureInstalled(services);
   });
   const webhooks = openWebhooks(services, config.webhooks);
   const http = openHttp(config, { services, webhooks, metrics, tls, tools });
@@ -132,6 +140,8 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const upkeep: Repeated[] = [];
   return {
     async listen() {
+      const ended = await foreign.homes.endLeftovers();
+      if (ended > 0) logger.warn('Processes of agents that an earlier server left were ended.', { processes: ended });
       await superviseRuns(services);
       const url = await http.listen(host, port);
       address = url;
@@ -207,19 +217,28 @@ function partsOfTools(own: Pick<McpDeps, 'clock' | 'logger' | 'cwd'>): McpDeps {
   return { ...own, random: systemRandom, version: packageVersion(), environment: hostEnvironment() };
 }
 
-function openHarnessTools(
+function optionsOfTools(
   { agent, server }: Config,
   { tools, ...parts }: McpDeps & { readonly store: Store; readonly tools: NativeTools },
-): HarnessTools & AsyncDisposable {
+): HarnessToolsOptions {
   const { network } = agent.shell;
-  return createHarnessTools({
+  return {
     ...parts,
     dataDir: server.dataDir,
     shell: () => tools.shell(),
     network,
     reach: { allowHosts: agent.fetchHosts },
     skills: agent.skills,
-  });
+  };
+}
+
+/** A harness record for each of the harnesses that can work here. */
+async function ensureInstalled(services: Services): Promise<void> {
+  const { harnesses } = services;
+  const installed = await Promise.all(
+    harnesses.bases.map(async (base) => ((await harnesses.adapter(base)?.probe())?.installed === true ? [base] : [])),
+  );
+  for (const base of installed.flat()) await ensureHarness(services, owner, base);
 }
 
 function previewOf({ files, server }: Config, clock: Clock, tools: NativeTools): PdfPreview | null {
@@ -268,9 +287,14 @@ export function composeLocal(config: Config, { cwd, base, logger = silentLogger 
   const store = openSqlite(':memory:');
   const toolParts = partsOfTools({ clock: systemClock, logger, cwd: resolve(cwd) });
   const tools = nativeTools(config, toolParts);
-  const harnessTools = openHarnessTools(config, { ...toolParts, store, tools });
+  const extensions = optionsOfTools(config, { ...toolParts, store, tools });
+  const harnessTools = createHarnessTools(extensions);
+  const homes = mkdtempSync(join(tmpdir(), 'reins-homes-'));
+  const extras = createRuntimeExtras(extensions, config.agent.mcp);
+  const foreign = openForeign(config, { clock: systemClock, logger, catalogue, extras, root: homes });
   const services = createServices({
     harnessTools,
+    adapters: foreign.adapters,
     config,
     store,
     catalogue,
@@ -287,6 +311,8 @@ export function composeLocal(config: Config, { cwd, base, logger = silentLogger 
     async [Symbol.asyncDispose]() {
       await services.runs.drain({ how: 'cancel' });
       await services.log.close();
+      await foreign[Symbol.asyncDispose]();
+      await rm(homes, { recursive: true, force: true });
       await harnessTools[Symbol.asyncDispose]();
       await tools[Symbol.asyncDispose]();
       await catalogue[Symbol.asyncDispose]();

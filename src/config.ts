@@ -120,7 +120,40 @@ const groups = {
     /** Folders that are skills, or hold some (E-904). */
     skills: z.array(text).default([]),
   }),
-  harnesses: z.strictObject({ preferred: text.default('native') }),
+  harnesses: z.strictObject({
+    preferred: text.default('native'),
+    /** Absolute paths of programs, by base; absent: as found on the path. */
+    programs: z.record(text, text).default({}),
+    /** Agents that speak the Agent Client Protocol, by the name that makes their base `acp-<name>`. */
+    acp: z
+      .record(
+        z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'a name is in kebab-case'),
+        z.strictObject({
+          command: text,
+          args: z.array(z.string()).default([]),
+          env: z.record(z.string(), z.string()).default({}),
+          label: text.optional(),
+          /** Provider whose models it calls, and the variables through which it is told where and with which key. */
+          provider: z.enum(providerNames),
+          baseUrlVariable: text,
+          keyVariable: text,
+        }),
+      )
+      .default({}),
+    /** How long the process of a session is kept between its turns, and while a person is waited for. */
+    idleSeconds: count.default(300),
+    parkSeconds: count.default(1_800),
+    /** How many such processes there are at most while nothing is asked of them. */
+    mostIdle: z.int().min(0).default(8),
+    /** Longest silences before a program counts as stuck. */
+    silence: z
+      .strictObject({
+        firstSeconds: count.default(30),
+        modelSeconds: count.default(180),
+        toolSeconds: count.default(1_800),
+      })
+      .prefault({}),
+  }),
   approvals: z.strictObject({
     /** How long a task waits for a person, where its harness does not say. */
     expiresAfterSeconds: count.default(604_800),

@@ -140,7 +140,10 @@ function openExtensions(options: HarnessToolsOptions, session: ExtendedSession):
 }
 
 /** Those that can be had; why the others cannot is logged. */
-async function available<T>({ logger }: HarnessToolsOptions, wanted: readonly Promise<T>[]): Promise<readonly T[]> {
+export async function available<T>(
+  { logger }: HarnessToolsOptions,
+  wanted: readonly Promise<T>[],
+): Promise<readonly T[]> {
   const found = await Promise.allSettled(wanted);
   return found.flatMap((each) => {
     if (each.status === 'fulfilled') return [each.value];
@@ -213,7 +216,7 @@ async function openServers(
 }
 
 /** What a harness is configured with is allowed by that (UR-02). */
-async function remoteServer(
+export async function remoteServer(
   { store, reach }: HarnessToolsOptions,
   { harnessId }: ExtendedSession,
   { name, url, transport, secretHeaders }: HarnessMcpServer,
@@ -231,7 +234,7 @@ interface OwnedServer {
   readonly server: PluginServer;
 }
 
-async function serverOfPlugin(
+export async function serverOfPlugin(
   options: HarnessToolsOptions,
   { harnessId, sessionId, workspace }: ExtendedSession,
   { plugin, server }: OwnedServer,

@@ -6,6 +6,8 @@ import { createRegistry, type HarnessRegistry } from './harnesses/registry.ts';
 import { ConfigurationError } from './core/errors.ts';
 import { defaultPolicies } from './engine/policies.ts';
 import { nativeTools, type NativeTools } from './native-tools.ts';
+import { join } from 'node:path';
+import { noExtras, openForeign } from './open-foreign.ts';
 import { openCatalogue } from './open-catalogue.ts';
 import { secretsOf, type Config } from './config.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
@@ -61,11 +63,24 @@ export function openHarnesses(
   const parts = { clock: systemClock, logger: silentLogger };
   const catalogue = openCatalogue(config, systemClock);
   const tools = nativeTools(config, { ...parts, random: systemRandom, cwd: config.server.dataDir });
-  const registry = createHarnesses(config, { ...parts, catalogue, tools, content: createMemoryContent() });
+  const foreign = openForeign(config, {
+    ...parts,
+    catalogue,
+    extras: noExtras,
+    root: join(config.server.dataDir, 'homes'),
+  });
+  const registry = createHarnesses(config, {
+    ...parts,
+    catalogue,
+    tools,
+    content: createMemoryContent(),
+    adapters: foreign.adapters,
+  });
   return {
     registry,
     catalogue,
     async [Symbol.asyncDispose]() {
+      await foreign[Symbol.asyncDispose]();
       await tools[Symbol.asyncDispose]();
       await catalogue[Symbol.asyncDispose]();
     },

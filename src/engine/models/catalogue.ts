@@ -42,11 +42,17 @@ export interface ProviderListing {
 
 export interface Catalogue extends AsyncDisposable {
   readonly defaultModel: string;
-  list(): readonly ModelListing[];
+  /** @param among  Providers that may serve, of those that may; absent: all. */
+  list(among?: readonly ProviderName[]): readonly ModelListing[];
   /** Those that may serve, in the order they are tried. */
   providers(): readonly ProviderListing[];
-  /** @param requested  A canonical id, a provider's own name that the catalogue knows, or `<provider>/<name>`; null: the default. */
-  choose(requested: string | null): ModelChoice;
+  /**
+   * @param requested  A canonical id, a provider's own name that the catalogue knows, or `<provider>/<name>`; null: the default, or of fewer
+   * providers the first that they serve. @param among  As of `list`.
+   */
+  choose(requested: string | null, among?: readonly ProviderName[]): ModelChoice;
+  /** By what name the provider of the reference knows the model. */
+  nativeName(ref: ModelRef): string;
   /** @throws ConfigurationError  The provider is unknown, or has no credential any more. */
   open(ref: ModelRef): Promise<CatalogueModel>;
 }
@@ -84,25 +90,35 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
     return { id: name, why: `The setting models.providers leaves '${provider}' out.` };
   }
 
-  function choose(requested: string | null): ModelChoice {
-    const name = requested ?? defaultModel;
-    if (name === 'demo') return { available: true, id: name, ref: { provider: 'demo', model: 'demo' } };
+  function choose(requested: string | null, among?: readonly ProviderName[]): ModelChoice {
+    const name = requested ?? (among === undefined ? defaultModel : firstOf(among));
+    if (name === null) return { available: false, id: '', why: `Set ${hintsOf(among ?? order)} to use it.` };
+    if (name === 'demo' && among === undefined)
+      return { available: true, id: name, ref: { provider: 'demo', model: 'demo' } };
     const known = resolve(name);
     if ('why' in known) return { available: false, ...known };
-    const { id, servers } = known;
+    const { id } = known;
+    const servers = known.servers.filter((each) => among?.includes(each) ?? true);
+    if (servers.length === 0) return { available: false, id, why: 'No provider serves it to this harness.' };
     const provider = servers.find(usable);
     return provider === undefined
-      ? { available: false, id, why: `Set ${servers.map(credentialHint).join(' or ')} to use it.` }
+      ? { available: false, id, why: `Set ${hintsOf(servers)} to use it.` }
       : { available: true, id, ref: { provider, model: id } };
   }
 
-  function list(): readonly ModelListing[] {
-    const listed = [...entries.values()].map((entry): ModelListing => {
-      const choice = choose(entry.id);
+  const hintsOf = (some: readonly ProviderName[]) => some.map(credentialHint).join(' or ');
+  const firstOf = (among: readonly ProviderName[]) => list(among).find(({ available }) => available)?.id ?? null;
+
+  function list(among?: readonly ProviderName[]): readonly ModelListing[] {
+    const served = [...entries.values()].filter(
+      (entry) => among === undefined || serversOf(entry).some((each) => among.includes(each)),
+    );
+    const listed = served.map((entry): ModelListing => {
+      const choice = choose(entry.id, among);
       const why = choice.available ? `A credential for ${choice.ref.provider} is set.` : choice.why;
       return { id: entry.id, label: entry.label, available: choice.available, why };
     });
-    return [...listed, demoListing];
+    return among === undefined ? [...listed, demoListing] : listed;
   }
 
   const defaultModel = options.defaultModel ?? list().find(({ available }) => available)?.id ?? 'demo';
@@ -112,15 +128,19 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
       `'models.default' is '${head(defaultModel, 200)}', which cannot be served: ${known.why}`,
     );
 
+  function nativeName(ref: ModelRef): string {
+    const asked = askedName(ref);
+    return (isProviderName(ref.provider) ? entries.get(asked)?.names[ref.provider] : undefined) ?? asked;
+  }
+
   async function open({ provider, model }: ModelRef): Promise<CatalogueModel> {
     if (provider === 'demo') return { model: demo, traits: {}, maxOutputTokens: null, contextTokens: null };
     if (!isProviderName(provider)) throw new ConfigurationError(`'${provider}' is no provider of models.`);
     if (!usable(provider)) throw new ConfigurationError(`Set ${credentialHint(provider)} to use it.`);
-    const asked = model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
-    const entry = entryNamed(model) ?? entryNamed(asked);
+    const entry = entryNamed(model) ?? entryNamed(askedName({ provider, model }));
     const prices = entry?.dollarsPerMillionTokens;
     return {
-      model: await providers.open(provider, entries.get(asked)?.names[provider] ?? asked),
+      model: await providers.open(provider, nativeName({ provider, model })),
       traits: traitsOf(provider),
       maxOutputTokens: entry?.maxOutputTokens ?? null,
       contextTokens: entry?.contextTokens ?? null,
@@ -136,10 +156,14 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
     providers: () =>
       order.map((provider) => ({ provider, configured: usable(provider), hint: credentialHint(provider) })),
     choose,
+    nativeName,
     open,
     [Symbol.asyncDispose]: () => providers[Symbol.asyncDispose](),
   };
 }
+
+const askedName = ({ provider, model }: ModelRef) =>
+  model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
 
 const unknown = (id: string): string =>
   `No model is called '${head(id, 200)}'; name one of the list, or <provider>/<name> for any other.`;

@@ -38,10 +38,10 @@ export function createFinder(options: FindOptions): () => Promise<ProgramStatus>
     const key = `${path}:${file?.mtimeMs ?? 'none'}`;
     const nowMs = options.clock.now();
     if (known?.key === key && nowMs - known.atMs < keptMs) return known.status;
-    const status =
+    const found =
       file?.isFile() === true && path !== null ? look(path, options) : Promise.resolve(missing(path, options));
-    known = { key, atMs: nowMs, status };
-    return status;
+    known = { key, atMs: nowMs, status: found };
+    return found;
   };
 }
 

@@ -25,8 +25,8 @@ export interface LineProcessOptions {
   /** All that it sees; see `runtimeEnvironment`. */
   readonly env: Environment;
   readonly marker: string;
-  /** Each value that came, in order. Must not throw. */
-  onValue(value: JsonValue): void;
+  /** Told each value that came, in order. Must not throw. */
+  readonly onValue: (value: JsonValue) => void;
   /** A line is longer than can be kept: the process is ended (H-121). */
   readonly maxLineUnits?: number;
 }

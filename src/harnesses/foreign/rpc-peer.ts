@@ -26,11 +26,17 @@ export interface RpcPeer {
   close(why: string): void;
 }
 
+export interface RpcRequest {
+  readonly id: string | number;
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
 export interface RpcHandlers {
   /** Either answers the id, now or later, or gives false: then the request is refused as unknown. */
-  onRequest(request: { readonly id: string | number; readonly method: string; readonly params: JsonObject }): boolean;
-  onNotification(method: string, params: JsonObject): void;
-  send(value: JsonObject): void;
+  readonly onRequest: (request: RpcRequest) => boolean;
+  readonly onNotification: (method: string, params: JsonObject) => void;
+  readonly send: (value: JsonObject) => void;
   /** Adds the field that the protocol asks for. */
   readonly version?: '2.0';
 }

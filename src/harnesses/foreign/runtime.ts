@@ -64,6 +64,8 @@ export interface OpenNative {
   readonly workspace: string;
   /** Private to this session and base, absolute, there, mode 0700: state, configuration, home (H-135). */
   readonly home: string;
+  /** For `TMPDIR`: private as well, and not above the home. */
+  readonly temporary: string;
   /** As its provider names it. */
   readonly model: string;
   readonly config: RunConfig;

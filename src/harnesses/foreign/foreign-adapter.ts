@@ -1,0 +1,354 @@
+// A foreign runtime as a harness: its sessions are opened, kept warm, parked and resumed here, the same way for all of them.
+//
+// F1. One process tree a session, opened when a turn needs it, kept warm between turns, and let go when it has been idle, when
+//     there are too many, or when the next turn needs another configuration. What was let go is resumed (H-074).
+// F2. A run that waits for a person keeps its runtime for `parkSeconds`. After that, or after a restart, the session is
+//     resumed, the call that was asked about is closed, and one call that is the very same is let through (H-042).
+// F3. A runtime that cannot go on from what it was, is told of it, and the run says so: never silently anew (H-071).
+// F4. Whatever goes wrong here ends the run by the closing rule, with a sentence that is safe to show (H-100).
+
+import { answerCall, applyDrafts, closeRun } from '../../core/closing.ts';
+import { createWarmSessions, type Warm, type WarmLimits } from './warm-sessions.ts';
+import { canonicalJson, isJsonObject } from '../../core/json.ts';
+import { digestOf, TurnBook, type GateRequest } from './turn-book.ts';
+import { driveTurn, harnessError, type LiveTurn, type SilenceLimits } from './drive-turn.ts';
+import { evolve, type RunState } from '../../core/run-state.ts';
+import { hash } from 'node:crypto';
+import { quoteHistory } from './quote-history.ts';
+import { RuntimeFault, type ForeignRuntime, type NativeInput, type ResolvedMcpServer } from './runtime.ts';
+import { stopOf } from '../../core/stop-turn.ts';
+import type { Capabilities, HarnessAdapter, OpenSessionOptions, TurnOptions } from '../harness.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { EventDraft, RunConfig, RunEvent, RunStarted, UserPart } from '../../core/run-event.ts';
+import type { Homes } from './homes.ts';
+import type { JudgeCall, Judgement } from './judge.ts';
+import type { Lease, LeaseOptions } from '../relay/lease.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
+import type { ModelRef } from '../../core/outcome.ts';
+import type { ProviderName } from '../../core/provider-names.ts';
+import type { Random } from '../../core/random.ts';
+import type { RelayFact } from '../relay/relay-fact.ts';
+
+/** The models that a runtime can be given, by the operator's credentials. */
+export interface RuntimeModels {
+  list(among: readonly ProviderName[]): readonly ModelListing[];
+  choose(requested: string | null, among: readonly ProviderName[]): ModelChoice;
+  /** By what name the provider of the reference knows the model. */
+  nativeName(ref: ModelRef): string;
+}
+
+/** What a harness brings to its runs, ready to be handed over. */
+export interface RuntimeExtras {
+  readonly mcpServers: readonly ResolvedMcpServer[];
+  readonly skillFolders: readonly string[];
+  /** What could not be had, as `mcp:<name>`. */
+  readonly degraded: readonly string[];
+}
+
+export interface ForeignParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly homes: Homes;
+  readonly models: RuntimeModels;
+  /** Starts the relay when it is needed first. */
+  relay(): Promise<{ readonly url: string; lease(options: LeaseOptions): Lease }>;
+  readonly judge: JudgeCall;
+  extras(state: RunState, workspace: string): Promise<RuntimeExtras>;
+  readonly warm: WarmLimits;
+  readonly silence: SilenceLimits;
+}
+
+type Taken = readonly RunEvent[] | undefined;
+type Groups = AsyncGenerator<readonly EventDraft[], void, Taken>;
+
+export interface ForeignAdapter extends HarnessAdapter, AsyncDisposable {
+  forgetSession(sessionId: OpenSessionOptions['sessionId']): Promise<void>;
+}
+
+export function createForeignAdapter(runtime: ForeignRuntime, parts: ForeignParts): ForeignAdapter {
+  const { base, label, providers } = runtime;
+  const warm = createWarmSessions(parts.warm, { clock: parts.clock, logger: parts.logger });
+  const choose = (requested: string | null) => parts.models.choose(requested, providers);
+  return {
+    base,
+    label,
+    ...(runtime.mcpTransports === undefined ? {} : { mcpTransports: runtime.mcpTransports }),
+    async probe() {
+      const status = await runtime.probe();
+      const models = status.installed ? parts.models.list(providers) : [];
+      const choice = choose(null);
+      return {
+        installed: status.installed,
+        version: status.version,
+        problem: status.problem ?? (choice.available ? null : { code: 'no-credentials', message: choice.why }),
+        models,
+        defaultModel: choice.id,
+        capabilities: runtime.capabilities,
+      };
+    },
+    async chooseModel(requested) {
+      const { problem } = await runtime.probe();
+      const choice = choose(requested);
+      return problem === null ? choice : { available: false, id: choice.id, why: problem.message };
+    },
+    openSession: async (options) => ({
+      prompt: (state, turn) => new ForeignRun({ runtime, parts, warm, options, turn }).begin(state),
+      attach: (state, { cause, ...turn }) => new ForeignRun({ runtime, parts, warm, options, turn }).goOn(state, cause),
+      async [Symbol.asyncDispose]() {
+        await warm.release(options.sessionId);
+      },
+    }),
+    async forgetSession(sessionId) {
+      await warm.forget(sessionId);
+      await parts.homes.forget(sessionId);
+    },
+    [Symbol.asyncDispose]: () => warm[Symbol.asyncDispose](),
+  };
+}
+
+interface RunOptions {
+  readonly runtime: ForeignRuntime;
+  readonly parts: ForeignParts;
+  readonly warm: ReturnType<typeof createWarmSessions>;
+  readonly options: OpenSessionOptions;
+  readonly turn: TurnOptions;
+}
+
+class ForeignRun {
+  readonly #o: RunOptions;
+  /** Calls that a person has allowed and that the runtime has to make again (F2). */
+  readonly #passes = new Map<string, string>();
+
+  constructor(options: RunOptions) {
+    this.#o = options;
+  }
+
+  async *begin(state: RunState): Groups {
+    const input = state.transcript.messages.filter(({ role }) => role === 'user').flatMap(contentOf);
+    yield* this.#guarded(state, () => this.#run(state, { content: input }));
+  }
+
+  async *goOn(state: RunState, cause: RunStarted['cause']): Groups {
+    const parked = this.#o.warm.parked(this.#o.options.sessionId, state.runId);
+    if (parked !== null) return yield* this.#guarded(state, () => this.#drive(state, parked));
+    yield* this.#guarded(state, () => this.#resume(state, cause));
+  }
+
+  async *#guarded(state: RunState, work: () => Groups): Groups {
+    let current = state;
+    const follow = (taken: Taken) => {
+      current = (taken ?? []).reduce(evolve, current);
+    };
+    const groups = work();
+    try {
+      for (let next = await groups.next(); next.done !== true;) {
+        const taken = yield next.value;
+        follow(taken);
+        next = await groups.next(taken);
+      }
+    } catch (cause) {
+      const stop = stopOf(this.#o.turn.signal);
+      if (stop === 'shutdown') return;
+      if (!(cause instanceof RuntimeFault)) this.#o.parts.logger.error('A foreign harness failed.', {}, cause);
+      await this.#o.warm.discard(this.#o.options.sessionId);
+      const error =
+        cause instanceof RuntimeFault ? cause.error : harnessError(`${this.#o.runtime.label} met an unexpected fault.`);
+      const ending = stop === 'cancel' ? ({ status: 'cancelled' } as const) : ({ status: 'failed', error } as const);
+      while (current.result === null) follow(yield closeRun(current, ending, this.#o.parts.clock.now()));
+    } finally {
+      await groups.return();
+    }
+  }
+
+  async *#run(state: RunState, input: NativeInput, opened?: Warm): Groups {
+    const book = new TurnBook(state);
+    const { session, extras } = opened ?? (await this.#open(state));
+    for (const what of extras.degraded) book.degrade(what);
+    const { history } = this.#o.options;
+    const isNew = !session.resumed && session.turns === 0;
+    if (isNew && history.length > 0) book.degrade('session:rebuilt');
+    const content: readonly UserPart[] =
+      isNew && history.length > 0 ? [{ type: 'text', text: quoteHistory(history) }, ...input.content] : input.content;
+    session.turns += 1;
+    const live: LiveTurn = { session, turn: session.prompt({ content }), book, waiting: new Map() };
+    yield* this.#drive(state, live);
+  }
+
+  async *#drive(state: RunState, live: LiveTurn): Groups {
+    const { parts, options, turn, warm, runtime } = this.#o;
+    const end = yield* driveTurn(state, {
+      ...turn,
+      live,
+      label: runtime.label,
+      clock: parts.clock,
+      logger: parts.logger,
+      silence: parts.silence,
+      judge: (gate, current) => this.#judge(gate, current),
+    });
+    if (end === 'parked') warm.park(options.sessionId, { runId: state.runId, live });
+    else warm.unpark(options.sessionId);
+  }
+
+  async #judge({ call, ...gate }: GateRequest, state: RunState): Promise<Judgement> {
+    const argsDigest = digestOf(call);
+    const pass = this.#passes.get(argsDigest);
+    if (pass !== undefined) {
+      this.#passes.delete(argsDigest);
+      return { level: 'allow', authority: `approval:${pass}` };
+    }
+    const { parts, options, turn } = this.#o;
+    const useKind = gate.is === 'gate' ? gate.useKind : undefined;
+    const input = isJsonObject(call.input) ? call.input : {};
+    return parts.judge(
+      { name: call.name, useKind, input, argsDigest, workspace: options.workspace },
+      { permissions: state.config?.permissions, rules: await turn.rules() },
+    );
+  }
+
+  /** F2, and a run whose server was stopped: what is open is closed, and the runtime is told to go on. */
+  async *#resume(state: RunState, cause: RunStarted['cause']): Groups {
+    const opened = await this.#open(state);
+    const nowMs = this.#o.parts.clock.now();
+    const book = new TurnBook(state);
+    const drafts: EventDraft[] = [];
+    const words: string[] = [];
+    for (const entry of state.pending) {
+      const call = state.open?.calls.find((each) => each.call.id === entry.call.id);
+      if (call === undefined || call.progress.at === 'answered') continue;
+      const approved = entry.decided?.decision === 'approve';
+      if (approved) this.#passes.set(entry.argsDigest, entry.approvalId);
+      words.push(
+        wordOn(entry.call.name, { approved, note: entry.decided?.note, output: entry.decided?.output?.content }),
+      );
+      const content = approved ? 'Continued after approval.' : 'Not run.';
+      drafts.push(
+        ...answerCall(applyDrafts(state, drafts, nowMs), call, { outcome: approved ? 'cancelled' : 'denied', content }),
+      );
+    }
+    book.fold(applyDrafts(state, drafts, nowMs));
+    const cut = book.state.open?.stage.at === 'calling' ? book.take([lost], nowMs).drafts : book.endStep(nowMs);
+    const text = words.length > 0 ? words.join('\n') : goOnText(state, cause);
+    const said = { is: 'engine-said', text, purpose: cause } as const;
+    const closed = applyDrafts(book.state, cut, nowMs);
+    book.fold(closed);
+    const group = [...drafts, ...cut, ...book.take([said], nowMs).drafts];
+    const taken = yield group;
+    const current = taken === undefined ? applyDrafts(state, group, nowMs) : taken.reduce(evolve, state);
+    yield* this.#run(current, { content: [{ type: 'text', text }] }, opened);
+  }
+
+  /** The warm session of this configuration, or a new process of it. */
+  async #open(state: RunState): Promise<Warm> {
+    const { runtime, parts, options, turn, warm } = this.#o;
+    const { config, requested } = state;
+    const settings: RunConfig = config ?? emptyConfig(runtime.base);
+    const extras = await parts.extras(state, options.workspace);
+    const { mcpServers, skillFolders } = extras;
+    const fingerprint = hash('sha256', canonicalJson(toPlain({ settings, requested, mcpServers, skillFolders })));
+    return warm.take(options.sessionId, fingerprint, async () => {
+      const home = await parts.homes.open(options.sessionId, runtime.base);
+      const relay = await parts.relay();
+      const provider = runtime.providers.find((each) => each === requested.provider);
+      if (provider === undefined)
+        throw new RuntimeFault(harnessError(`${runtime.label} cannot be served by ${requested.provider}.`));
+      const model = parts.models.nativeName(requested);
+      const listeners = new Set<(fact: RelayFact) => void>();
+      const lease = relay.lease({
+        provider: leasable(provider),
+        models: null,
+        onFact: (fact) => listeners.forEach((listener) => listener(fact)),
+      });
+      try {
+        const session = await runtime.open({
+          sessionId: options.sessionId,
+          workspace: options.workspace,
+          home: home.path,
+          temporary: home.temporary,
+          marker: home.marker,
+          model,
+          config: settings,
+          mcpServers,
+          skillFolders,
+          resume: home.state,
+          remember: (native) => home.remember(native),
+          lease: { url: relay.url, token: lease.token, provider, onFact: (listener) => void listeners.add(listener) },
+          signal: turn.signal,
+          clock: parts.clock,
+          random: parts.random,
+          logger: parts.logger,
+        });
+        return {
+          extras,
+          session: {
+            resumed: session.resumed,
+            gone: session.gone,
+            turns: 0,
+            prompt: (input) => session.prompt(input),
+            async stop() {
+              lease.revoke();
+              const stopped = await session.stop();
+              lease[Symbol.dispose]();
+              return stopped;
+            },
+          },
+        };
+      } catch (cause) {
+        lease[Symbol.dispose]();
+        throw cause;
+      }
+    });
+  }
+}
+
+const lost = { is: 'reply-lost', reason: 'crash', retryInMs: 0 } as const;
+
+function contentOf(message: RunState['transcript']['messages'][number]): readonly UserPart[] {
+  return message.role === 'user' ? message.content : [];
+}
+
+function goOnText(state: RunState, cause: RunStarted['cause']): string {
+  if (cause === 'resume') return 'You were paused. Go on where you left off.';
+  const asked = state.transcript.messages.filter(({ role }) => role === 'user').flatMap(contentOf);
+  const request = asked.flatMap((part) => (part.type === 'media' ? [] : [part.text])).join('\n');
+  return `You were interrupted while you worked on this request, and what ran then may or may not have finished: look before you repeat it. Go on where you left off. The request was:\n\n${request}`;
+}
+
+function wordOn(
+  tool: string,
+  said: { readonly approved: boolean; readonly note: string | undefined; readonly output: string | undefined },
+): string {
+  if (said.output !== undefined) return `The answer to your question: ${said.output}`;
+  if (said.approved) return `The call of ${tool} that you asked for was approved. Make the very same call again now.`;
+  return `The call of ${tool} that you asked for was refused.${said.note === undefined ? '' : ` ${said.note}`}`;
+}
+
+function emptyConfig(base: string): RunConfig {
+  return { base, systemPrompt: null, instructions: null, disabledTools: [] };
+}
+
+/** As JSON has it: what is undefined is not there. */
+function toPlain(value: unknown) {
+  return JSON.parse(JSON.stringify(value));
+}
+
+function leasable(provider: ProviderName): LeaseOptions['provider'] {
+  if (provider === 'azure') throw new RuntimeFault(harnessError('Azure is not served through the relay.'));
+  return provider;
+}
+
+/** What every foreign runtime is capable of at the least. */
+export const leastCapabilities: Capabilities = {
+  text: 'whole',
+  thinking: 'none',
+  toolInput: 'whole',
+  approvals: 'none',
+  questions: 'no',
+  steer: 'none',
+  cancel: 'kill',
+  resume: 'none',
+  disabledTools: 'instruction',
+  maxStep: 'none',
+  usage: 'none',
+};

@@ -1,0 +1,130 @@
+// Processes of runtimes between turns (H-074): a bounded number of them, each for a bounded time.
+
+import type { Clock } from '../../core/clock.ts';
+import type { LiveTurn } from './drive-turn.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { NativeSession } from './runtime.ts';
+import type { RunId, SessionId } from '../../core/ids.ts';
+import type { RuntimeExtras } from './foreign-adapter.ts';
+
+export interface WarmLimits {
+  readonly idleSeconds: number;
+  /** How long a run that waits for a person keeps its process (H-042). */
+  readonly parkSeconds: number;
+  /** Idle ones at most; the oldest goes first. */
+  readonly most: number;
+}
+
+export interface Warm {
+  readonly session: NativeSession & {
+    /** Prompts that it got from this server. */
+    turns: number;
+  };
+  readonly extras: RuntimeExtras;
+}
+
+export interface ParkedRun {
+  readonly runId: RunId;
+  readonly live: LiveTurn;
+}
+
+interface Entry extends Warm {
+  readonly fingerprint: string;
+  busy: boolean;
+  parked: ParkedRun | null;
+  gone: boolean;
+  cancelTimer: () => void;
+}
+
+export interface WarmSessions extends AsyncDisposable {
+  /** The one of this session, if it is as it should be; else another in its place. */
+  take(sessionId: SessionId, fingerprint: string, open: () => Promise<Warm>): Promise<Warm>;
+  release(sessionId: SessionId): Promise<void>;
+  park(sessionId: SessionId, run: ParkedRun): void;
+  unpark(sessionId: SessionId): void;
+  /** The turn of a run that waited, where its process is still there. */
+  parked(sessionId: SessionId, runId: RunId): LiveTurn | null;
+  /** It did not work. */
+  discard(sessionId: SessionId): Promise<void>;
+  forget(sessionId: SessionId): Promise<void>;
+}
+
+export function createWarmSessions(
+  limits: WarmLimits,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): WarmSessions {
+  /** In the order in which they were used. */
+  const entries = new Map<SessionId, Entry>();
+  const stopping = new Map<SessionId, Promise<unknown>>();
+
+  async function stop(sessionId: SessionId): Promise<void> {
+    const entry = entries.get(sessionId);
+    if (entry !== undefined) {
+      entries.delete(sessionId);
+      entry.cancelTimer();
+      const stopped = entry.session
+        .stop()
+        .catch((cause: unknown) => logger.warn('A runtime did not stop.', { cause: String(cause) }))
+        .finally(() => stopping.delete(sessionId));
+      stopping.set(sessionId, stopped);
+    }
+    await stopping.get(sessionId);
+  }
+
+  function letGoOfOldest(): void {
+    const idle = [...entries].filter(([, { busy, parked }]) => !busy && parked === null);
+    for (const [sessionId] of idle.slice(0, Math.max(0, idle.length - limits.most))) void stop(sessionId);
+  }
+
+  return {
+    async take(sessionId, fingerprint, open) {
+      const known = entries.get(sessionId);
+      if (known !== undefined && known.fingerprint === fingerprint && !known.gone && known.parked === null) {
+        known.cancelTimer();
+        known.busy = true;
+        entries.delete(sessionId);
+        entries.set(sessionId, known);
+        return known;
+      }
+      await stop(sessionId);
+      const opened = await open();
+      const entry: Entry = { ...opened, fingerprint, busy: true, parked: null, gone: false, cancelTimer() {} };
+      entries.set(sessionId, entry);
+      void entry.session.gone.then(() => {
+        entry.gone = true;
+      });
+      return entry;
+    },
+    async release(sessionId) {
+      const entry = entries.get(sessionId);
+      if (entry === undefined) return;
+      entry.busy = false;
+      if (entry.gone) return stop(sessionId);
+      const seconds = entry.parked === null ? limits.idleSeconds : limits.parkSeconds;
+      entry.cancelTimer();
+      entry.cancelTimer = clock.timer(seconds * 1_000, () => void stop(sessionId));
+      letGoOfOldest();
+    },
+    park(sessionId, run) {
+      const entry = entries.get(sessionId);
+      if (entry !== undefined) entry.parked = run;
+    },
+    unpark(sessionId) {
+      const entry = entries.get(sessionId);
+      if (entry !== undefined) entry.parked = null;
+    },
+    parked(sessionId, runId) {
+      const entry = entries.get(sessionId);
+      if (entry?.parked?.runId !== runId || entry.gone) return null;
+      entry.cancelTimer();
+      entry.busy = true;
+      return entry.parked.live;
+    },
+    discard: stop,
+    forget: stop,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...entries.keys()].map(stop));
+      await Promise.all(stopping.values());
+    },
+  };
+}

@@ -1,0 +1,125 @@
+// The harnesses that are other people's programs, by the settings: found on this machine, served through one relay.
+
+import { createForeignAdapter, type ForeignAdapter, type ForeignParts } from './harnesses/foreign/foreign-adapter.ts';
+import { createHomes, type Homes } from './harnesses/foreign/homes.ts';
+import { hostEnvironment, type Config } from './config.ts';
+import { judge } from './engine/permissions.ts';
+import { openRelay, type Relay, type RelayOptions } from './harnesses/relay/relay.ts';
+import { defaultPolicies } from './engine/policies.ts';
+import { systemRandom } from './system.ts';
+import type { Catalogue } from './engine/models/catalogue.ts';
+import type { Clock } from './core/clock.ts';
+import type { ForeignRuntime } from './harnesses/foreign/runtime.ts';
+import type { JudgeCall } from './harnesses/foreign/judge.ts';
+import type { Logger } from './core/logger.ts';
+
+export interface ForeignHarnesses extends AsyncDisposable {
+  readonly adapters: readonly ForeignAdapter[];
+  readonly homes: Homes;
+}
+
+export interface ForeignOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly catalogue: Catalogue;
+  readonly extras: ForeignParts['extras'];
+  /** Absolute path of the folder of their private folders. */
+  readonly root: string;
+}
+
+/** Nothing is started before a task needs it. */
+export function openForeign(
+  config: Config,
+  { clock, logger, catalogue, extras, root }: ForeignOptions,
+): ForeignHarnesses {
+  const homes = createHomes({ root, clock, random: systemRandom });
+  const { idleSeconds, parkSeconds, mostIdle, silence } = config.harnesses;
+  let relay: Promise<Relay> | null = null;
+  const parts: ForeignParts = {
+    clock,
+    random: systemRandom,
+    logger,
+    homes,
+    models: catalogue,
+    relay() {
+      relay ??= openRelay({ upstreams: upstreamsOf(config), clock, random: systemRandom, logger });
+      return relay;
+    },
+    judge: judgeCall,
+    extras,
+    warm: { idleSeconds, parkSeconds, most: mostIdle },
+    silence,
+  };
+  const adapters = runtimesOf(config, { clock, logger }).map((runtime) => createForeignAdapter(runtime, parts));
+  return {
+    adapters,
+    homes,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(adapters.map((adapter) => adapter[Symbol.asyncDispose]()));
+      await (await relay)?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function runtimesOf(
+  { harnesses }: Config,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): readonly ForeignRuntime[] {
+  const host = hostEnvironment();
+  const partsOf = (base: string) => ({
+    clock,
+    random: systemRandom,
+    logger,
+    host,
+    path: harnesses.programs[base] ?? null,
+  });
+  void partsOf;
+  return [];
+}
+
+/** Addresses of the providers, where the operator set none. */
+const addresses = {
+  anthropic: 'https://api.anthropic.com/v1',
+  openai: 'https://api.openai.com/v1',
+  google: 'https://generativelanguage.googleapis.com/v1beta',
+  openrouter: 'https://openrouter.ai/api/v1',
+} as const;
+
+function upstreamsOf({ models: { credentials } }: Config): RelayOptions['upstreams'] {
+  const { anthropic, openai, google, openrouter, ...rest } = credentials;
+  const compatible = rest['openai-compatible'];
+  const of = (settings: typeof anthropic, address: string) =>
+    settings?.apiKey === undefined ? undefined : { baseURL: settings.baseURL ?? address, apiKey: settings.apiKey };
+  const all = {
+    anthropic: of(anthropic, addresses.anthropic),
+    openai: of(openai, addresses.openai),
+    google: of(google, addresses.google),
+    openrouter: of(openrouter, addresses.openrouter),
+    'openai-compatible':
+      compatible?.baseURL === undefined
+        ? undefined
+        : { baseURL: compatible.baseURL, apiKey: compatible.apiKey ?? null },
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, upstream]) => upstream !== undefined));
+}
+
+/** Calls of runtimes are judged as those of the engine are (H-040). */
+const judgeCall: JudgeCall = ({ name, useKind, input, argsDigest, workspace }, { permissions, rules }) =>
+  judge(
+    {
+      tool: {
+        name,
+        description: '',
+        inputSchema: {},
+        ...(useKind === undefined ? {} : { useKind }),
+        run: () => Promise.reject(new TypeError('A tool of a runtime is run by the runtime.')),
+      },
+      input,
+      argsDigest,
+      workspace,
+    },
+    { permissions, rules, defaultLevel: defaultPolicies.tools.defaultPermission },
+  );
+
+/** Of a place where no harness brings anything. */
+export const noExtras: ForeignParts['extras'] = async () => ({ mcpServers: [], skillFolders: [], degraded: [] });
