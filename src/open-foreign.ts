@@ -104,7 +104,7 @@ function upstreamsOf({ models: { credentials } }: Config): RelayOptions['upstrea
 }
 
 /** Calls of runtimes are judged as those of the engine are (H-040). */
-const judgeCall: JudgeCall = ({ name, useKind, input, argsDigest, workspace }, { permissions, rules }) =>
+export const judgeCall: JudgeCall = ({ name, useKind, input, argsDigest, workspace }, { permissions, rules }) =>
   judge(
     {
       tool: {

@@ -29,6 +29,8 @@ export interface LiveTurn {
   readonly session: NativeSession;
   turn: NativeTurn;
   readonly book: TurnBook;
+  /** Facts that are waited for: what comes is nobody else's, over a park too. */
+  coming: Promise<readonly NativeFact[]> | null;
   /** Gates that wait for an answer, with the approval that will give it; null: held for a pause. */
   readonly waiting: Map<string, { readonly gate: GateRequest; readonly approvalId: string | null }>;
 }
@@ -47,9 +49,9 @@ export interface DriveOptions extends Pick<TurnOptions, 'signal' | 'pause' | 'ou
   readonly logger: Logger;
   readonly silence: SilenceLimits;
   judge(request: GateRequest, state: RunState): Promise<Judgement>;
+  /** The turn is kept, whoever stops listening after this; or it goes on after all. */
+  keep(live: LiveTurn | null): void;
 }
-
-export type TurnEnd = 'over' | 'parked' | 'left';
 
 const holdMs = 2_000;
 const interruptMs = 3_000;
@@ -58,11 +60,14 @@ const stopMs = 10_000;
 type Taken = readonly RunEvent[] | undefined;
 type Drive<T = void> = AsyncGenerator<readonly EventDraft[], T, Taken>;
 
-/** Gives how the leg ended. `parked`: the turn lives on. `left`: the server stops, the run is another's. */
-export async function* driveTurn(state: RunState, options: DriveOptions): Drive<TurnEnd> {
+/**
+ * Yields until the leg is over: its last group is the result, and a host asks for nothing after that. Without a result the
+ * server is being stopped, and the run is another's.
+ */
+export async function* driveTurn(state: RunState, options: DriveOptions): Drive {
   const driver = new TurnDriver(state, options);
   try {
-    return yield* driver.run();
+    yield* driver.run();
   } finally {
     driver.leave();
   }
@@ -79,7 +84,8 @@ class TurnDriver {
   readonly #live: LiveTurn;
   #state: RunState;
   #heard = false;
-  #facts: Promise<Happening> | null = null;
+  /** Whether the native turn goes on. */
+  #isWorking = true;
   #outside: Promise<Happening> | null = null;
   readonly #outsideEvents: AsyncIterator<RunEvent>;
   readonly #left = new AbortController();
@@ -103,26 +109,26 @@ class TurnDriver {
   /** Nothing of it listens any more. */
   leave(): void {
     this.#left.abort();
+    // Nobody hears what it does from here on (H-137).
+    if (this.#isWorking) this.#live.session.stop().catch(() => undefined);
     this.#outsideEvents.return?.().catch(() => undefined);
   }
 
-  async *run(): Drive<TurnEnd> {
+  async *run(): Drive {
     yield* this.#settle();
     for (;;) {
-      const parked = yield* this.#parkIfIdle();
-      if (parked) return 'parked';
+      if (yield* this.#parkIfIdle()) return;
       const next = await this.#next();
       switch (next.is) {
         case 'stop': {
-          if (stopOf(this.#o.signal) === 'shutdown') return await this.#abandon();
-          yield* this.#stop();
-          return 'over';
+          // Its process ends with this one, and is resumed by whoever goes on.
+          if (stopOf(this.#o.signal) !== 'shutdown') yield* this.#stop();
+          return;
         }
         case 'time':
           if (next.why === 'hold') yield* this.#write(this.#live.book.acceptAsKnown(this.#o.clock.now()));
           else {
-            yield* this.#endStuck();
-            return 'over';
+            return yield* this.#endStuck();
           }
           break;
         case 'outside':
@@ -131,28 +137,30 @@ class TurnDriver {
         case 'facts': {
           this.#heard = true;
           const end = yield* this.#take(next.facts);
-          if (end !== null && (yield* this.#finish(end))) return 'over';
+          if (end !== null && (yield* this.#finish(end))) return;
           break;
         }
       }
-      if (yield* this.#stopForBudget()) return 'over';
+      if (yield* this.#stopForBudget()) return;
     }
   }
 
   /** What happens next, of all that can. */
   async #next(): Promise<Happening> {
-    this.#facts ??= this.#live.turn.facts.take().then((facts) => ({ is: 'facts', facts }));
+    const live = this.#live;
+    live.coming ??= live.turn.facts.take();
+    const facts = live.coming.then((each): Happening => ({ is: 'facts', facts: each }));
     this.#outside ??= this.#outsideEvents
       .next()
       .then(({ value, done }) => ({ is: 'outside', event: done === true ? null : value }));
     const timer = new AbortController();
-    const sources = [this.#stopped, this.#facts, this.#outside];
+    const sources = [this.#stopped, facts, this.#outside];
     const limit = this.#limit();
     if (limit !== null)
       sources.push(sleep(this.#o.clock, limit.ms, timer.signal).then(() => ({ is: 'time', why: limit.why })));
     const next = await Promise.race(sources);
     timer.abort();
-    if (next.is === 'facts') this.#facts = null;
+    if (next.is === 'facts') live.coming = null;
     // One that has ended stays as it is, and is not asked again.
     if (next.is === 'outside') this.#outside = next.event === null ? new Promise(() => {}) : null;
     return next;
@@ -264,8 +272,12 @@ class TurnDriver {
     const { waiting, book } = this.#live;
     if (waiting.size === 0 || book.isRunningCall || book.isHolding) return false;
     const status = this.#state.pending.some(isOpen) ? 'awaiting-input' : 'paused';
+    this.#isWorking = false;
+    this.#o.keep(this.#live);
     yield* this.#yieldGroups(parkRun(this.#state, { status }, this.#o.clock.now()));
     if (this.#state.result !== null) return true;
+    this.#isWorking = true;
+    this.#o.keep(null);
     yield* this.#settle();
     return false;
   }
@@ -286,6 +298,7 @@ class TurnDriver {
   /** True: the run is over. False: somebody spoke before it was, and the runtime goes on with that (V5). */
   async *#finish(end: NativeEnd): Drive<boolean> {
     const { book } = this.#live;
+    this.#isWorking = false;
     const nowMs = this.#o.clock.now();
     if (book.isHolding) yield* this.#write(book.acceptAsKnown(nowMs));
     if (end.as === 'completed' && this.#state.open?.stage.at === 'calling')
@@ -299,7 +312,8 @@ class TurnDriver {
     }
     yield* this.#yieldGroups(book.endStep(nowMs));
     this.#live.turn = this.#live.session.prompt(unreadOf(this.#state));
-    this.#facts = null;
+    this.#isWorking = true;
+    this.#live.coming = null;
     this.#heard = false;
     return false;
   }
@@ -357,20 +371,16 @@ class TurnDriver {
     const { clock } = this.#o;
     await within(this.#nativeEnd(), { clock, ms: interruptMs });
     const stopping = session.stop();
+    this.#isWorking = false;
     await within(stopping, { clock, ms: stopMs - interruptMs });
     const outcome = await Promise.race([stopping, Promise.resolve(null)]);
     return outcome?.unstopped ?? [`${this.#o.label} has not confirmed that it stopped.`];
   }
 
   async #nativeEnd(): Promise<void> {
-    let batch = await (this.#facts ?? this.#live.turn.facts.take().then((facts) => ({ is: 'facts', facts }) as const));
-    while (batch.is === 'facts' && batch.facts.length > 0 && !batch.facts.some(({ is }) => is === 'ended'))
-      batch = { is: 'facts', facts: await this.#live.turn.facts.take() };
-  }
-
-  async #abandon(): Promise<'left'> {
-    await this.#live.session.stop();
-    return 'left';
+    const { turn, coming } = this.#live;
+    for (let facts = await (coming ?? turn.facts.take()); facts.length > 0; facts = await turn.facts.take())
+      if (facts.some(({ is }) => is === 'ended')) return;
   }
 }
 

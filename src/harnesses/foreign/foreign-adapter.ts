@@ -172,13 +172,14 @@ class ForeignRun {
     const content: readonly UserPart[] =
       isNew && history.length > 0 ? [{ type: 'text', text: quoteHistory(history) }, ...input.content] : input.content;
     session.turns += 1;
-    const live: LiveTurn = { session, turn: session.prompt({ content }), book, waiting: new Map() };
+    const live: LiveTurn = { session, turn: session.prompt({ content }), book, coming: null, waiting: new Map() };
     yield* this.#drive(state, live);
   }
 
   async *#drive(state: RunState, live: LiveTurn): Groups {
     const { parts, options, turn, warm, runtime } = this.#o;
-    const end = yield* driveTurn(state, {
+    warm.unpark(options.sessionId);
+    yield* driveTurn(state, {
       ...turn,
       live,
       label: runtime.label,
@@ -186,9 +187,11 @@ class ForeignRun {
       logger: parts.logger,
       silence: parts.silence,
       judge: (gate, current) => this.#judge(gate, current),
+      keep(kept) {
+        if (kept === null) warm.unpark(options.sessionId);
+        else warm.park(options.sessionId, { runId: state.runId, live: kept });
+      },
     });
-    if (end === 'parked') warm.park(options.sessionId, { runId: state.runId, live });
-    else warm.unpark(options.sessionId);
   }
 
   async #judge({ call, ...gate }: GateRequest, state: RunState): Promise<Judgement> {

@@ -2,7 +2,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createLogger } from '../../logger.ts';
@@ -290,7 +290,11 @@ describe('who may come in', () => {
     expect(received).toEqual([]);
     expect((await ask(rig, lease, { path, body: { model: 'good' } })).status).toBe(200);
     expect(rig.facts.filter(({ at }) => at === 'ended').map((fact) => 'how' in fact && fact.how)).toEqual([
-      ...['refused', 'refused', 'refused', 'refused', 'whole'],
+      'refused',
+      'refused',
+      'refused',
+      'refused',
+      'whole',
     ]);
     expect(lease.requests).toBe(1);
   });
@@ -366,7 +370,9 @@ describe('ends', () => {
     await vi.waitFor(() => expect(gone).toHaveLength(2));
     expect([lease.requests, lease.open, received.length]).toEqual([2, 0, 2]);
     expect(rig.facts.flatMap((fact) => (fact.at === 'ended' ? [fact.how] : [])).toSorted()).toEqual([
-      ...['aborted', 'aborted', 'refused'],
+      'aborted',
+      'aborted',
+      'refused',
     ]);
   });
 
@@ -379,6 +385,34 @@ describe('ends', () => {
     stop.abort();
     await ended(rig);
     expect(endOf(rig)).toMatchObject({ how: 'whole', finishReason: 'end_turn', error: null });
+  });
+
+  test('F3: all that came before a cut arrives, at a slow runtime, too', async () => {
+    const line = Buffer.from(`: ${'x'.repeat(64 * 1024 - 4)}\n\n`);
+    const { baseURL } = await upstream(async (response) => {
+      response.writeHead(200, events);
+      for (let sent = 0; sent < 200; sent++) if (!response.write(line)) await once(response, 'drain');
+      response.write(': last\n\n');
+      response.end();
+    });
+    const rig = await rigFor(baseURL);
+    // A socket: an HTTP client throws away what it has read when the connection breaks.
+    const socket = connect(Number(new URL(rig.relay.url).port), '127.0.0.1');
+    const body = '{"model":"m","stream":true}';
+    const head = ['POST /v1/messages HTTP/1.1', 'host: localhost', `x-api-key: ${rig.lease().token}`];
+    socket.write([...head, `content-length: ${body.length}`, '', body].join('\r\n'));
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) {
+      chunks.push(Buffer.from(chunk));
+      await pause(3);
+    }
+    const [, text = ''] = Buffer.concat(chunks)
+      .toString()
+      .split(/\r\n\r\n(.*)/s);
+    expect(text.replaceAll(/[^x]/g, '').length).toBe(200 * (line.length - 4));
+    expect(text).toContain(': last\n\n');
+    expect(text).not.toContain('\r\n0\r\n');
+    expect(endOf(rig)).toMatchObject({ how: 'cut' });
   });
 
   test('disposing the relay ends what runs', async () => {

@@ -1,0 +1,291 @@
+// What holds for every foreign runtime, whatever its program: over a whole server, with turns that the test says.
+
+import { afterEach, expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { accepted, done, scriptedRuntime, scriptedSettings, type ScriptedTurn } from './support/scripted-runtime.ts';
+import type { Body } from './support/event-stream.ts';
+import { checkLog } from '../src/testing/check-log.ts';
+import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { startServer } from './support/server.ts';
+import type { NativeCall, NativeFact } from '../src/harnesses/foreign/native-fact.ts';
+import type { RunEvent } from '../src/core/run-event.ts';
+import type { RunId } from '../src/core/ids.ts';
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+async function rig(
+  script: (turn: ScriptedTurn) => Promise<void>,
+  o: { readonly approvals?: object; readonly data?: string; readonly parkSeconds?: number } = {},
+) {
+  const data = o.data ?? mkdtempSync(join(tmpdir(), 'reins-foreign-'));
+  if (o.data === undefined) folders.push(data);
+  const runtime = scriptedRuntime(data, script, { parkSeconds: o.parkSeconds ?? 60 });
+  const settings = { ...scriptedSettings, ...(o.approvals === undefined ? {} : { approvals: o.approvals }) };
+  const server = await startServer({ data, settings, adapters: [runtime.adapter] });
+  return {
+    data,
+    runtime,
+    server,
+    uhp: server.uhp,
+    /** The log, which keeps the laws of order. */
+    async logOf(id: unknown): Promise<readonly RunEvent[]> {
+      await using store = openSqlite(join(data, 'reins.db'));
+      const events = await store.readEvents(id as RunId, { after: 0, limit: 10_000 });
+      expect(checkLog(events)).toEqual([]);
+      return events;
+    },
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await runtime.adapter[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Rig = Awaited<ReturnType<typeof rig>>;
+
+const text = (piece: string): NativeFact => ({ is: 'text', key: 't', text: piece });
+const write: NativeCall = { id: 'c1', name: 'write', input: { path: 'a.txt' } };
+const begun: NativeFact = { is: 'reply-begun' };
+const result = (id: string, content = 'ok'): NativeFact => ({ is: 'call-ended', id, outcome: 'ok', content });
+/** Of the last item that the response holds. */
+function lastText({ output }: Body): unknown {
+  const { content } = (Array.isArray(output) ? output.at(-1) : undefined) ?? {};
+  return Array.isArray(content) ? content[0]?.text : undefined;
+}
+const typesOf = (events: readonly RunEvent[]) => events.map(({ type }) => type);
+const answerTo = (input: string) => [begun, text(input), accepted(), done];
+
+async function until<T>(look: () => Promise<T | null>): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== null) return found;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+const openApproval = ({ uhp }: Rig) =>
+  until(async () => {
+    const { body } = await uhp.send('GET', '/v1/reins/approvals');
+    const [first] =
+      (body as { approvals?: { id: string; status: string }[] }).approvals?.filter(
+        ({ status }) => status === 'pending',
+      ) ?? [];
+    return first ?? null;
+  });
+const decide = ({ uhp }: Rig, id: string, decision: object) =>
+  uhp.send('POST', `/v1/reins/approvals/${id}/decide`, { body: decision });
+const settled = ({ uhp }: Rig, id: unknown) =>
+  until(async () => {
+    const { body } = await uhp.get(String(id));
+    return body['status'] === 'in_progress' ? null : body;
+  });
+
+/** A reply with a call, its gate, its result, and a last word. */
+async function toolTurn(turn: ScriptedTurn): Promise<void> {
+  turn.say(begun, text('I write. '), { is: 'call-begun', id: 'c1', name: 'write' });
+  turn.say(
+    { is: 'call-input', id: 'c1', piece: '{"path":' },
+    { is: 'call-input', id: 'c1', piece: '"a.txt"}' },
+    accepted('tool-use'),
+  );
+  const word = await turn.ask(write, 'edit');
+  if (word.say === 'allow') turn.say({ is: 'call-running', call: write }, result('c1'));
+  turn.say(begun, text(word.say === 'deny' ? `Refused: ${word.note}` : 'Written.'), accepted(), done);
+}
+
+test('H-022, H-026: a turn with a tool is two steps, its call announced, dispatched before it runs, and answered once', async () => {
+  await using server = await rig(toolTurn);
+  const { body } = await server.uhp.create({ input: 'Write it' });
+  expect(body).toMatchObject({ status: 'completed', usage: { input_tokens: 22, output_tokens: 14 } });
+  const types = typesOf(await server.logOf(body['id']));
+  expect(types.filter((type) => /^(step|turn|tool)/.test(type))).toEqual([
+    ...['step-started', 'tool-call-delta', 'tool-call-delta', 'turn-complete', 'tool-call-start'],
+    ...[
+      'tool-dispatched',
+      'tool-call-complete',
+      'tool-result',
+      'step-finished',
+      'step-started',
+      'turn-complete',
+      'step-finished',
+    ],
+  ]);
+});
+
+test('H-024: a second beginning before the first was accepted gives the first up, and no character is shown twice', async () => {
+  await using server = await rig(async ({ say }) => say(begun, text('Half'), ...answerTo('Whole.')));
+  const { body } = await server.uhp.create({ input: 'Go' });
+  expect(lastText(body)).toBe('Whole.');
+  expect(typesOf(await server.logOf(body['id']))).toContain('attempt-reset');
+});
+
+test('H-023: what a runtime keeps of a text and had not streamed is shown as one more piece', async () => {
+  const whole: NativeFact = { is: 'text-whole', key: 't', text: 'Hello there.' };
+  await using server = await rig(async ({ say }) => say(begun, text('Hello '), whole, accepted(), done));
+  const { body } = await server.uhp.create({ input: 'Go' });
+  expect(lastText(body)).toBe('Hello there.');
+  await server.logOf(body['id']);
+});
+
+test('H-022: what is said of a call before its reply was taken waits for that, and not for ever', async () => {
+  await using server = await rig(async ({ say }) => {
+    say(begun, text('Now. '), { is: 'call-whole', call: write }, { is: 'call-running', call: write }, result('c1'));
+    await new Promise((resolve) => setTimeout(resolve, 2_300));
+    say(...answerTo('Done.'));
+  });
+  const { body } = await server.uhp.create({ input: 'Go' });
+  expect(body['status']).toBe('completed');
+  const types = typesOf(await server.logOf(body['id']));
+  expect(types.indexOf('tool-call-start')).toBeGreaterThan(types.indexOf('turn-complete'));
+});
+
+test.each([
+  ['approve', { decision: 'approve' }, 'Written.'],
+  ['deny', { decision: 'deny', note: 'Not there.' }, /Refused: .*Not there\./],
+] as const)('H-041, H-042: a call waits for a person while its process is kept: %s', async (_name, decision, said) => {
+  await using server = await rig(toolTurn, { approvals: { permissionMode: 'allow-reads' } });
+  const { body } = await server.uhp.create({ input: 'Write it', background: true });
+  const approval = await openApproval(server);
+  expect(server.runtime.stopped).toBe(0);
+  expect((await decide(server, approval.id, decision)).status).toBe(200);
+  const end = await settled(server, body['id']);
+  expect(lastText(end)).toEqual(typeof said === 'string' ? said : expect.stringMatching(said));
+  expect(server.runtime.opened).toHaveLength(1);
+  const events = await server.logOf(body['id']);
+  const at = (type: string) => typesOf(events).indexOf(type as RunEvent['type']);
+  expect(at('approval-required')).toBeLessThan(at('approval-decided'));
+  expect(at('approval-decided')).toBeLessThan(at('tool-call-start'));
+  // Nobody had to tell the runtime to go on.
+  expect(typesOf(events)).not.toContain('user-message');
+  expect(typesOf(events).includes('tool-dispatched')).toBe(decision.decision === 'approve');
+});
+
+test('H-042: decided after a restart, the session is resumed and exactly the call that was approved is let through unasked', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'reins-foreign-'));
+  folders.push(data);
+  const approvals = { permissionMode: 'allow-reads' };
+  const first = await rig(toolTurn, { approvals, data });
+  const { body } = await first.uhp.create({ input: 'Write it', background: true });
+  const approval = await openApproval(first);
+  await first[Symbol.asyncDispose]();
+  const words: string[] = [];
+  const again = async (turn: ScriptedTurn) => {
+    words.push(turn.input);
+    expect(turn.opened.resume?.nativeId).toBe('native-1');
+    const other: NativeCall = { id: 'd0', name: 'write', input: { path: 'b.txt' } };
+    const same: NativeCall = { ...write, id: 'd1' };
+    turn.say(begun, { is: 'call-whole', call: same }, { is: 'call-whole', call: other }, accepted('tool-use'));
+    expect(await turn.ask(same, 'edit')).toEqual({ say: 'allow' });
+    turn.say(result('d1'));
+    await turn.ask(other, 'edit');
+    turn.say(...answerTo('Never both.'));
+  };
+  await using second = await rig(again, { approvals, data });
+  await decide(second, approval.id, { decision: 'approve' });
+  const next = await until(async () => {
+    const open = await openApproval(second);
+    return open.id === approval.id ? null : open;
+  });
+  await decide(second, next.id, { decision: 'deny' });
+  expect(await settled(second, body['id'])).toMatchObject({ status: 'completed' });
+  expect(words[0]).toContain('was approved');
+  await second.logOf(body['id']);
+});
+
+test('H-060, H-066: a cancel answers open gates, interrupts, ends the tree, and shows nothing more', async () => {
+  const words: string[] = [];
+  await using server = await rig(async (turn) => {
+    turn.say(begun, text('I work. '), { is: 'call-whole', call: write }, accepted('tool-use'));
+    void turn.ask(write, 'edit');
+    turn.say({ is: 'call-running', call: write });
+    await turn.interrupted;
+    words.push('interrupted');
+    turn.say({ is: 'ended', end: { as: 'interrupted' } });
+  });
+  const { body } = await server.uhp.create({ input: 'Go', background: true });
+  await until(async () => (typesOf(await server.logOf(body['id'])).includes('tool-dispatched') ? true : null));
+  await server.uhp.cancel(String(body['id']));
+  expect(await settled(server, body['id'])).toMatchObject({ status: 'cancelled' });
+  expect([words, server.runtime.stopped]).toEqual([['interrupted'], 1]);
+  await server.logOf(body['id']);
+  // The next task of the session begins where that left off.
+  const { body: next } = await server.uhp.create({ input: 'Go', previous_response_id: body['id'], background: true });
+  await until(async () => (server.runtime.opened.length === 2 ? true : null));
+  expect(server.runtime.opened[1]?.resume?.nativeId).toBe('native-1');
+  await server.uhp.cancel(String(next['id']));
+  await settled(server, next['id']);
+});
+
+test('H-050: a message reaches the runtime while it works, and the next reply has read it', async () => {
+  await using server = await rig(async (turn) => {
+    turn.say(begun, text('Working. '), accepted());
+    const message = await turn.steered();
+    turn.say(...answerTo(`You said ${message}`));
+  });
+  const { body } = await server.uhp.create({ input: 'Go', background: true });
+  await until(async () => (typesOf(await server.logOf(body['id'])).includes('step-started') ? true : null));
+  await server.uhp.send('POST', `/v1/reins/responses/${String(body['id'])}/steer`, { body: { input: 'hurry' } });
+  const end = await settled(server, body['id']);
+  expect(lastText(end)).toBe('You said hurry');
+});
+
+test('H-103: a process that goes away in mid-turn fails the task and keeps what was shown; the next task works', async () => {
+  await using server = await rig(async (turn) => {
+    if (turn.input.includes('again')) return turn.say(...answerTo('Here.'));
+    turn.say(begun, text('Half'));
+    turn.die();
+    const error = { type: 'HarnessError', message: 'Scripted exited with code 3.', retryable: false } as const;
+    turn.say({ is: 'ended', end: { as: 'failed', error } }, text('too late'));
+  });
+  const { body } = await server.uhp.create({ input: 'Go' });
+  expect(body).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('exited with code 3') } });
+  await server.logOf(body['id']);
+  const { body: next } = await server.uhp.create({ input: 'Go again', previous_response_id: body['id'] });
+  expect(next).toMatchObject({ status: 'completed' });
+  expect(server.runtime.opened).toHaveLength(2);
+});
+
+test('H-074: a follow-up in the same session finds its process warm', async () => {
+  await using server = await rig(async ({ say, turns }) => say(...answerTo(`Turn ${turns}`)));
+  const { body } = await server.uhp.create({ input: 'One' });
+  const { body: next } = await server.uhp.create({ input: 'Two', previous_response_id: body['id'] });
+  expect(lastText(next)).toBe('Turn 2');
+  expect(server.runtime.opened).toHaveLength(1);
+});
+
+test('a run that the server left is gone on with at the next start, from the runtime’s own state', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'reins-foreign-'));
+  folders.push(data);
+  const first = await rig(async ({ say }) => say(begun, text('Half'), { is: 'progress' }), { data });
+  const { body } = await first.uhp.create({ input: 'Long work', background: true });
+  await until(async () => (typesOf(await first.logOf(body['id'])).includes('text-delta') ? true : null));
+  await first[Symbol.asyncDispose]();
+  await using second = await rig(
+    async ({ say, input }) => say(...answerTo(input.includes('Long work') ? 'Whole.' : '?')),
+    { data },
+  );
+  expect(await settled(second, body['id'])).toMatchObject({ status: 'completed' });
+  const events = await second.logOf(body['id']);
+  expect(typesOf(events)).toContain('attempt-reset');
+  expect(second.runtime.opened[0]?.resume?.nativeId).toBe('native-1');
+});
+
+test('UD-02: rounds that the task may have are all it gets: calls of the next reply are refused', async () => {
+  await using server = await rig(async (turn) => {
+    for (let round = 1; round <= 2; round++) {
+      const call = { ...write, id: `c${round}` };
+      turn.say(begun, { is: 'call-whole', call }, accepted('tool-use'));
+      const word = await turn.ask(call, 'edit');
+      if (word.say !== 'allow') return turn.say(begun, text('Stopped.'), accepted(), done);
+      turn.say(result(call.id));
+    }
+  });
+  const { body } = await server.uhp.create({ input: 'Go', max_step: 1 });
+  const types = typesOf(await server.logOf(body['id']));
+  expect(types.filter((type) => type === 'tool-dispatched')).toHaveLength(1);
+});
