@@ -41,7 +41,7 @@ const mayImport: Record<string, readonly string[]> = {
     'version.ts',
     'data-export.ts',
   ],
-  testing: ['core', 'engine', 'stores', 'runtimes', 'agent.ts'],
+  testing: ['core', 'engine', 'stores', 'runtimes', 'agent.ts', 'client', 'harnesses', 'protocol'],
 };
 /** Files whose imports tie no implementation: the folders that many may import show only these to them. */
 const contracts: Record<string, readonly string[]> = {

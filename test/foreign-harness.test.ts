@@ -289,3 +289,11 @@ test('UD-02: rounds that the task may have are all it gets: calls of the next re
   const types = typesOf(await server.logOf(body['id']));
   expect(types.filter((type) => type === 'tool-dispatched')).toHaveLength(1);
 });
+
+test('B110, H-110: a runtime that gives no sign of life after its prompt is stopped and said to be stuck', async () => {
+  await using server = await rig(async () => {});
+  const { body } = await server.uhp.create({ input: 'Go' });
+  expect(body).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('no sign of life') } });
+  expect(server.runtime.stopped).toBe(1);
+  await server.logOf(body['id']);
+});

@@ -51,6 +51,8 @@ export type NativeFact =
       readonly request: string;
       readonly call: NativeCall;
       readonly useKind?: UseKind;
+      /** A sub-agent of the runtime makes it: it is judged, and is no call of the run (H-028). */
+      readonly bySubAgent?: true;
     }
   | {
       readonly is: 'question';

@@ -18,6 +18,8 @@ import type { SessionId } from '../../core/ids.ts';
 import type { StoppedTree } from '../../process/stop-tree.ts';
 import type { UserPart } from '../../core/run-event.ts';
 
+export type { RelayFact } from '../relay/relay-fact.ts';
+
 export interface ForeignRuntime {
   /** The base: kebab-case. */
   readonly base: string;

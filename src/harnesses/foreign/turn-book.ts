@@ -79,6 +79,10 @@ export class TurnBook {
         this.#held.push(fact);
         continue;
       }
+      if (fact.is === 'gate' && fact.bySubAgent === true) {
+        gates.push(fact);
+        continue;
+      }
       if (fact.is === 'gate' || fact.is === 'question') {
         write(this.#toAccepted(nowMs));
         write(this.#lateCall(fact.call, nowMs));

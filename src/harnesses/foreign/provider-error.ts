@@ -1,0 +1,47 @@
+import { classifyFailure, type FailureClass } from '../../core/provider-failure.ts';
+import { head } from '../../core/text.ts';
+import type { ErrorInfo, RunErrorType } from '../../core/outcome.ts';
+
+/** What a runtime, or the relay, tells of a model call that failed. */
+export interface ProviderFault {
+  /** Null: not told. */
+  readonly status: number | null;
+  /** As the provider named it, such as `overloaded_error`. */
+  readonly type: string | null;
+  /** The provider's or the runtime's own words: they decide, and are shown to nobody. */
+  readonly message: string;
+}
+
+const typeOf: Readonly<Record<FailureClass, RunErrorType>> = {
+  transient: 'ProviderError',
+  quota: 'QuotaExhaustedError',
+  overflow: 'ContextOverflowError',
+  'reply-limit': 'ProviderError',
+  authentication: 'AuthenticationError',
+  final: 'ProviderError',
+};
+
+const sentenceOf: Readonly<Record<FailureClass, string>> = {
+  transient: 'could not answer now; trying again later may work',
+  quota: 'refused because its quota or credit is used up',
+  overflow: 'refused because the conversation is longer than its context window',
+  'reply-limit': 'refused because its replies cannot be as long as was asked for',
+  authentication: 'refused the configured credential',
+  final: 'refused the request',
+};
+
+/** As the engine says it of its own model calls: of foreign words only status and type reach a caller (U-052). */
+export function providerError({ status, type, message }: ProviderFault): ErrorInfo {
+  const failure = classifyFailure({
+    message,
+    ...(status === null ? { inStream: true } : { status }),
+    ...(type === null ? {} : { providerType: type }),
+  });
+  const said = [...(status === null ? [] : [`status ${status}`]), ...(type === null ? [] : [head(type, 80)])];
+  return {
+    type: typeOf[failure],
+    message: `The model provider ${sentenceOf[failure]}${said.length === 0 ? '' : ` (${said.join(', ')})`}.`,
+    retryable: failure === 'transient',
+    ...(status === null ? {} : { status }),
+  };
+}
