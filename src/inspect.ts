@@ -14,6 +14,7 @@ import { openHarnesses } from './open-harnesses.ts';
 import { openShell } from './open-shell.ts';
 import { readTls } from './http/read-tls.ts';
 import { systemClock, systemRandom } from './system.ts';
+import type { HarnessRegistry } from './harnesses/registry.ts';
 import type { HarnessStatus } from './harnesses/harness.ts';
 import type { ProviderListing } from './engine/models/catalogue.ts';
 
@@ -34,16 +35,26 @@ export interface DoctorReport {
   readonly harnesses: readonly { readonly base: string; readonly label: string; readonly status: HarnessStatus }[];
 }
 
-export async function inspect(config: Config): Promise<DoctorReport> {
+/** The harnesses of a server with these settings, each looked at. */
+export async function lookAtHarnesses(config: Config): Promise<DoctorReport['harnesses']> {
   await using installed = openHarnesses(config);
-  const { registry, catalogue } = installed;
-  const { dataDir } = config.server;
-  const harnesses = await Promise.all(
+  return probeAll(installed.registry);
+}
+
+function probeAll(registry: HarnessRegistry): Promise<DoctorReport['harnesses']> {
+  return Promise.all(
     registry.bases.flatMap((base) => {
       const adapter = registry.adapter(base);
       return adapter === undefined ? [] : [adapter.probe().then((status) => ({ base, label: adapter.label, status }))];
     }),
   );
+}
+
+export async function inspect(config: Config): Promise<DoctorReport> {
+  await using installed = openHarnesses(config);
+  const { registry, catalogue } = installed;
+  const { dataDir } = config.server;
+  const harnesses = await probeAll(registry);
   const findings = [
     await folderFinding(dataDir),
     databaseFinding(dataDir),

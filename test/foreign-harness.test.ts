@@ -102,18 +102,20 @@ test('H-022, H-026: a turn with a tool is two steps, its call announced, dispatc
   await using server = await rig(toolTurn);
   const { body } = await server.uhp.create({ input: 'Write it' });
   expect(body).toMatchObject({ status: 'completed', usage: { input_tokens: 22, output_tokens: 14 } });
-  const types = typesOf(await server.logOf(body['id']));
+  const types = typesOf(await server.logOf(body.id));
   expect(types.filter((type) => /^(step|turn|tool)/.test(type))).toEqual([
-    ...['step-started', 'tool-call-delta', 'tool-call-delta', 'turn-complete', 'tool-call-start'],
-    ...[
-      'tool-dispatched',
-      'tool-call-complete',
-      'tool-result',
-      'step-finished',
-      'step-started',
-      'turn-complete',
-      'step-finished',
-    ],
+    'step-started',
+    'tool-call-delta',
+    'tool-call-delta',
+    'turn-complete',
+    'tool-call-start',
+    'tool-dispatched',
+    'tool-call-complete',
+    'tool-result',
+    'step-finished',
+    'step-started',
+    'turn-complete',
+    'step-finished',
   ]);
 });
 
@@ -121,7 +123,7 @@ test('H-024: a second beginning before the first was accepted gives the first up
   await using server = await rig(async ({ say }) => say(begun, text('Half'), ...answerTo('Whole.')));
   const { body } = await server.uhp.create({ input: 'Go' });
   expect(lastText(body)).toBe('Whole.');
-  expect(typesOf(await server.logOf(body['id']))).toContain('attempt-reset');
+  expect(typesOf(await server.logOf(body.id))).toContain('attempt-reset');
 });
 
 test('H-023: what a runtime keeps of a text and had not streamed is shown as one more piece', async () => {
@@ -129,7 +131,7 @@ test('H-023: what a runtime keeps of a text and had not streamed is shown as one
   await using server = await rig(async ({ say }) => say(begun, text('Hello '), whole, accepted(), done));
   const { body } = await server.uhp.create({ input: 'Go' });
   expect(lastText(body)).toBe('Hello there.');
-  await server.logOf(body['id']);
+  await server.logOf(body.id);
 });
 
 test('H-022: what is said of a call before its reply was taken waits for that, and not for ever', async () => {
@@ -140,7 +142,7 @@ test('H-022: what is said of a call before its reply was taken waits for that, a
   });
   const { body } = await server.uhp.create({ input: 'Go' });
   expect(body['status']).toBe('completed');
-  const types = typesOf(await server.logOf(body['id']));
+  const types = typesOf(await server.logOf(body.id));
   expect(types.indexOf('tool-call-start')).toBeGreaterThan(types.indexOf('turn-complete'));
 });
 
@@ -153,10 +155,10 @@ test.each([
   const approval = await openApproval(server);
   expect(server.runtime.stopped).toBe(0);
   expect((await decide(server, approval.id, decision)).status).toBe(200);
-  const end = await settled(server, body['id']);
+  const end = await settled(server, body.id);
   expect(lastText(end)).toEqual(typeof said === 'string' ? said : expect.stringMatching(said));
   expect(server.runtime.opened).toHaveLength(1);
-  const events = await server.logOf(body['id']);
+  const events = await server.logOf(body.id);
   const at = (type: string) => typesOf(events).indexOf(type as RunEvent['type']);
   expect(at('approval-required')).toBeLessThan(at('approval-decided'));
   expect(at('approval-decided')).toBeLessThan(at('tool-call-start'));
@@ -192,9 +194,9 @@ test('H-042: decided after a restart, the session is resumed and exactly the cal
     return open.id === approval.id ? null : open;
   });
   await decide(second, next.id, { decision: 'deny' });
-  expect(await settled(second, body['id'])).toMatchObject({ status: 'completed' });
+  expect(await settled(second, body.id)).toMatchObject({ status: 'completed' });
   expect(words[0]).toContain('was approved');
-  await second.logOf(body['id']);
+  await second.logOf(body.id);
 });
 
 test('H-060, H-066: a cancel answers open gates, interrupts, ends the tree, and shows nothing more', async () => {
@@ -208,17 +210,17 @@ test('H-060, H-066: a cancel answers open gates, interrupts, ends the tree, and 
     turn.say({ is: 'ended', end: { as: 'interrupted' } });
   });
   const { body } = await server.uhp.create({ input: 'Go', background: true });
-  await until(async () => (typesOf(await server.logOf(body['id'])).includes('tool-dispatched') ? true : null));
-  await server.uhp.cancel(String(body['id']));
-  expect(await settled(server, body['id'])).toMatchObject({ status: 'cancelled' });
+  await until(async () => (typesOf(await server.logOf(body.id)).includes('tool-dispatched') ? true : null));
+  await server.uhp.cancel(body.id);
+  expect(await settled(server, body.id)).toMatchObject({ status: 'cancelled' });
   expect([words, server.runtime.stopped]).toEqual([['interrupted'], 1]);
-  await server.logOf(body['id']);
+  await server.logOf(body.id);
   // The next task of the session begins where that left off.
-  const { body: next } = await server.uhp.create({ input: 'Go', previous_response_id: body['id'], background: true });
+  const { body: next } = await server.uhp.create({ input: 'Go', previous_response_id: body.id, background: true });
   await until(async () => (server.runtime.opened.length === 2 ? true : null));
   expect(server.runtime.opened[1]?.resume?.nativeId).toBe('native-1');
-  await server.uhp.cancel(String(next['id']));
-  await settled(server, next['id']);
+  await server.uhp.cancel(next.id);
+  await settled(server, next.id);
 });
 
 test('H-050: a message reaches the runtime while it works, and the next reply has read it', async () => {
@@ -228,9 +230,9 @@ test('H-050: a message reaches the runtime while it works, and the next reply ha
     turn.say(...answerTo(`You said ${message}`));
   });
   const { body } = await server.uhp.create({ input: 'Go', background: true });
-  await until(async () => (typesOf(await server.logOf(body['id'])).includes('step-started') ? true : null));
-  await server.uhp.send('POST', `/v1/reins/responses/${String(body['id'])}/steer`, { body: { input: 'hurry' } });
-  const end = await settled(server, body['id']);
+  await until(async () => (typesOf(await server.logOf(body.id)).includes('step-started') ? true : null));
+  await server.uhp.send('POST', `/v1/reins/responses/${body.id}/steer`, { body: { input: 'hurry' } });
+  const end = await settled(server, body.id);
   expect(lastText(end)).toBe('You said hurry');
 });
 
@@ -244,8 +246,8 @@ test('H-103: a process that goes away in mid-turn fails the task and keeps what 
   });
   const { body } = await server.uhp.create({ input: 'Go' });
   expect(body).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('exited with code 3') } });
-  await server.logOf(body['id']);
-  const { body: next } = await server.uhp.create({ input: 'Go again', previous_response_id: body['id'] });
+  await server.logOf(body.id);
+  const { body: next } = await server.uhp.create({ input: 'Go again', previous_response_id: body.id });
   expect(next).toMatchObject({ status: 'completed' });
   expect(server.runtime.opened).toHaveLength(2);
 });
@@ -253,7 +255,7 @@ test('H-103: a process that goes away in mid-turn fails the task and keeps what 
 test('H-074: a follow-up in the same session finds its process warm', async () => {
   await using server = await rig(async ({ say, turns }) => say(...answerTo(`Turn ${turns}`)));
   const { body } = await server.uhp.create({ input: 'One' });
-  const { body: next } = await server.uhp.create({ input: 'Two', previous_response_id: body['id'] });
+  const { body: next } = await server.uhp.create({ input: 'Two', previous_response_id: body.id });
   expect(lastText(next)).toBe('Turn 2');
   expect(server.runtime.opened).toHaveLength(1);
 });
@@ -263,14 +265,14 @@ test('a run that the server left is gone on with at the next start, from the run
   folders.push(data);
   const first = await rig(async ({ say }) => say(begun, text('Half'), { is: 'progress' }), { data });
   const { body } = await first.uhp.create({ input: 'Long work', background: true });
-  await until(async () => (typesOf(await first.logOf(body['id'])).includes('text-delta') ? true : null));
+  await until(async () => (typesOf(await first.logOf(body.id)).includes('text-delta') ? true : null));
   await first[Symbol.asyncDispose]();
   await using second = await rig(
     async ({ say, input }) => say(...answerTo(input.includes('Long work') ? 'Whole.' : '?')),
     { data },
   );
-  expect(await settled(second, body['id'])).toMatchObject({ status: 'completed' });
-  const events = await second.logOf(body['id']);
+  expect(await settled(second, body.id)).toMatchObject({ status: 'completed' });
+  const events = await second.logOf(body.id);
   expect(typesOf(events)).toContain('attempt-reset');
   expect(second.runtime.opened[0]?.resume?.nativeId).toBe('native-1');
 });
@@ -286,7 +288,7 @@ test('UD-02: rounds that the task may have are all it gets: calls of the next re
     }
   });
   const { body } = await server.uhp.create({ input: 'Go', max_step: 1 });
-  const types = typesOf(await server.logOf(body['id']));
+  const types = typesOf(await server.logOf(body.id));
   expect(types.filter((type) => type === 'tool-dispatched')).toHaveLength(1);
 });
 
@@ -295,5 +297,5 @@ test('B110, H-110: a runtime that gives no sign of life after its prompt is stop
   const { body } = await server.uhp.create({ input: 'Go' });
   expect(body).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('no sign of life') } });
   expect(server.runtime.stopped).toBe(1);
-  await server.logOf(body['id']);
+  await server.logOf(body.id);
 });

@@ -1,5 +1,6 @@
 import { loadConfig } from '../config.ts';
 import type { DoctorReport, Finding } from '../inspect.ts';
+import { describeHarness } from './describe-harness.ts';
 import { parseVerbArgs, type Verb } from './verb.ts';
 
 const usage = `Usage: reins doctor [--json] [--data DIR] [--config FILE]
@@ -34,7 +35,7 @@ export function describeReport(report: DoctorReport): string {
     '',
     'Providers (no call is made: whether a key is right shows when a model is used)',
     ...describeProviders(report.providers),
-    ...report.harnesses.flatMap((harness) => ['', ...describeHarness(harness)]),
+    ...report.harnesses.flatMap((harness) => ['', ...describeHarness(harness, { capabilities: false })]),
     '',
   ].join('\n');
 }
@@ -50,19 +51,4 @@ function describeProviders(providers: DoctorReport['providers']): readonly strin
       ? `  + ${provider.padEnd(width)}  configured; any of its models: --model ${provider}/NAME`
       : `  - ${provider.padEnd(width)}  set ${hint}`,
   );
-}
-
-function describeHarness({ base, label, status }: DoctorReport['harnesses'][number]): readonly string[] {
-  const state = status.installed
-    ? `installed${status.version === null ? '' : ` (${status.version})`}`
-    : 'not installed';
-  const width = Math.max(0, ...status.models.map(({ id }) => id.length));
-  return [
-    `${label} [${base}]: ${state}`,
-    ...(status.problem === null ? [] : [`  ! ${status.problem.message}`]),
-    ...status.models.map(({ id, available, why }) => {
-      const isDefault = id === status.defaultModel ? ' (default)' : '';
-      return `  ${available ? '+' : '-'} ${id.padEnd(width)}  ${why}${isDefault}`;
-    }),
-  ];
 }

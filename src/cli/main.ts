@@ -39,6 +39,13 @@ const verbs: ReadonlyMap<string, VerbEntry> = new Map([
       load: async () => (await import('./doctor.ts')).doctor,
     },
   ],
+  [
+    'harnesses',
+    {
+      summary: 'tell which agents are here and what each can do',
+      load: async () => (await import('./harnesses.ts')).harnesses,
+    },
+  ],
   ['keys', { summary: 'make, show and revoke API keys', load: async () => (await import('./keys.ts')).keys }],
 ]);
 

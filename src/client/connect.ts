@@ -88,7 +88,9 @@ export interface Client {
  */
 export function connect(url: string, key: string | null, options: ClientOptions = {}): Client {
   if (!/^(https?:\/\/|\/|$)/i.test(url))
-    throw new TypeError(`The address of a server begins with http:// or https://, or with / in a page of its own: '${url}'.`);
+    throw new TypeError(
+      `The address of a server begins with http:// or https://, or with / in a page of its own: '${url}'.`,
+    );
   const parts = createParts(url, key, options);
   const run = (request: RunRequest, { idempotencyKey, onUnknown, signal }: RunOptions = {}) =>
     createTask(parts, {

@@ -78,7 +78,7 @@ export function describeHarnessContract(name: string, { open, skip, differences 
       ...more,
     });
     const run = async (input: string, more: object = {}) => (await under.client().collect(ask(input, more))).response;
-    const sessionOf = ({ metadata }: UhpResponse) => String(metadata['session_id']);
+    const sessionOf = ({ metadata: { session_id: id } }: UhpResponse) => (typeof id === 'string' ? id : '');
     const until = async <T>(look: () => Promise<T | null | undefined | false>): Promise<T> => {
       for (;;) {
         const found = await look();
@@ -153,7 +153,7 @@ export function describeHarnessContract(name: string, { open, skip, differences 
       const task = under.client().run(ask('[[slowtool]] go'));
       const id = await task.responseId;
       const session = sessionOf(await under.client().responses.get(id));
-      await until(async () => (await under.processes(session)).filter(({ name }) => name === 'sleep').length >= 2);
+      await until(async () => (await under.processes(session)).filter((each) => each.name === 'sleep').length >= 2);
       await task.cancel();
       const { response } = await settle(id);
       expect(response.status).toBe('cancelled');
@@ -186,7 +186,7 @@ export function describeHarnessContract(name: string, { open, skip, differences 
         const task = under.client().run(ask('The word is courgette. [[midtool]]'));
         const id = await task.responseId;
         const session = sessionOf(await under.client().responses.get(id));
-        await until(async () => (await under.processes(session)).some(({ name: each }) => each === 'sleep'));
+        await until(async () => (await under.processes(session)).some((each) => each.name === 'sleep'));
         for (const { pid, name: each } of await under.processes(session))
           if (!/^(sleep|sh|bash)$/.test(each)) kill(pid);
         const { response } = await settle(id);
