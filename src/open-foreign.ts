@@ -1,5 +1,7 @@
 // The harnesses that are other people's programs, by the settings: found on this machine, served through one relay.
 
+import { createClaudeCodeRuntime } from './harnesses/claude-code/claude-code-runtime.ts';
+import { createPiRuntime } from './harnesses/pi/pi-runtime.ts';
 import { createForeignAdapter, type ForeignAdapter, type ForeignParts } from './harnesses/foreign/foreign-adapter.ts';
 import { createHomes, type Homes } from './harnesses/foreign/homes.ts';
 import { hostEnvironment, type Config } from './config.ts';
@@ -65,16 +67,14 @@ function runtimesOf(
   { harnesses }: Config,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): readonly ForeignRuntime[] {
-  const host = hostEnvironment();
   const partsOf = (base: string) => ({
     clock,
     random: systemRandom,
     logger,
-    host,
+    host: hostEnvironment(),
     path: harnesses.programs[base] ?? null,
   });
-  void partsOf;
-  return [];
+  return [createClaudeCodeRuntime(partsOf('claude-code')), createPiRuntime(partsOf('pi'))];
 }
 
 /** Addresses of the providers, where the operator set none. */

@@ -16,6 +16,8 @@ export interface FindOptions {
   readonly path: string | null;
   readonly host: Environment;
   readonly marker: string;
+  /** How the file is run; absent: it is a program itself. */
+  readonly commandOf?: (path: string) => { readonly program: string; readonly args: readonly string[] };
   /** Arguments before the runtime's own, as the file that an interpreter runs. */
   readonly versionArgs: readonly string[];
   /** The version in what it prints; null: it is none of its kind. */
@@ -56,13 +58,14 @@ function status(path: string | null, problem: NonNullable<ProgramStatus['problem
 
 async function look(path: string, options: FindOptions): Promise<ProgramStatus> {
   const { label, versionArgs, host, clock, marker } = options;
+  const { program, args } = options.commandOf?.(path) ?? { program: path, args: [] };
   const output = keepEnds(4_096);
   const fault = (code: string, message: string) => status(path, { code, message });
   try {
     const { end } = await runProcess({
       clock,
-      program: path,
-      args: versionArgs,
+      program,
+      args: [...args, ...versionArgs],
       cwd: '/',
       env: { PATH: host['PATH'], LANG: host['LANG'], HOME: '/nonexistent', TERM: 'dumb' },
       marker,

@@ -79,13 +79,11 @@ export class TurnBook {
         this.#held.push(fact);
         continue;
       }
-      if (fact.is === 'gate' && fact.bySubAgent === true) {
-        gates.push(fact);
-        continue;
-      }
       if (fact.is === 'gate' || fact.is === 'question') {
-        write(this.#toAccepted(nowMs));
-        write(this.#lateCall(fact.call, nowMs));
+        if (fact.is === 'question' || fact.bySubAgent !== true) {
+          write(this.#toAccepted(nowMs));
+          write(this.#lateCall(fact.call, nowMs));
+        }
         gates.push(fact);
         continue;
       }

@@ -99,7 +99,7 @@ async function relay(call: Call, body: Buffer | null): Promise<void> {
   }
   // Many runtimes go as soon as they have read the end mark, without waiting for the end of the body.
   const { how, error } = seen.ends ? { how: 'whole' as const, error: null } : end;
-  call.tell({ at: 'ended', how, finishReason: seen.finishReason, error: error ?? seen.error });
+  call.tell({ at: 'ended', how, finishReason: seen.finishReason, error: error ?? seen.error, calls: seen.calls });
 }
 
 async function ask({ dispatcher, lease, route, request, signal }: Call, body: Buffer): Promise<Answer> {

@@ -20,13 +20,14 @@ export type RelayNews =
   /**
    * `whole`: the runtime has all of it, an error event included. `cut`: the provider broke off or was not reached. `aborted`:
    * by the runtime, or by revoking. `refused`: an error status, by the provider or by the relay. `finishReason` in the wire's
-   * own words.
+   * own words. `calls`: how many tools of the runtime the reply calls, where the wire is read for it: `responses` only.
    */
   | {
       readonly at: 'ended';
       readonly how: 'whole' | 'cut' | 'aborted' | 'refused';
       readonly finishReason: string | null;
       readonly error: RelayError | null;
+      readonly calls?: number;
     };
 
 /** What the relay saw of one model call (H-203); calls of a lease are counted from 1 in the order in which they came. */

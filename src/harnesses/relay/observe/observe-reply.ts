@@ -17,9 +17,10 @@ export interface Seen {
   readonly usage: Usage | null;
   readonly finishReason: string | null;
   readonly error: RelayError | null;
+  readonly calls: number;
   readonly ends: boolean;
 }
-export const nothingSeen: Seen = { model: null, usage: null, finishReason: null, error: null, ends: false };
+export const nothingSeen: Seen = { model: null, usage: null, finishReason: null, error: null, calls: 0, ends: false };
 
 export interface ReplyObserver {
   readonly seen: Seen;
@@ -106,6 +107,7 @@ function addSighting(seen: Seen, sighting: Sighting): Seen {
     usage: usage === null || seen.usage === null ? (usage ?? seen.usage) : mergeUsage(seen.usage, usage),
     finishReason: sighting.finishReason ?? seen.finishReason,
     error: sighting.error ?? seen.error,
+    calls: seen.calls + (sighting.calls ?? 0),
     ends: seen.ends || sighting.ends === true,
   };
 }

@@ -1,15 +1,18 @@
-import { countIn, errorIn, objectIn, textIn, usageOf } from './fields.ts';
+import { countIn, errorIn, objectIn, objectsIn, textIn, usageOf } from './fields.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import type { Sighting } from './sighting.ts';
 
 /** OpenAI Responses. */
 export function readResponses(message: JsonObject): Sighting {
-  if (message['object'] === 'response') return responseIn(message);
+  if (message['object'] === 'response')
+    return { ...responseIn(message), calls: objectsIn(message, 'output').filter(isCall).length };
   switch (textIn(message, 'type') ?? '') {
     case 'response.completed':
     case 'response.incomplete':
     case 'response.failed':
       return { ...responseIn(objectIn(message, 'response')), ends: true };
+    case 'response.output_item.done':
+      return { calls: isCall(objectIn(message, 'item')) ? 1 : 0 };
     case 'error':
       return { error: errorIn(message), ends: true };
     case 'keepalive':
@@ -18,6 +21,8 @@ export function readResponses(message: JsonObject): Sighting {
       return { model: textIn(objectIn(message, 'response'), 'model') };
   }
 }
+
+const isCall = (item: JsonObject): boolean => /^(function|custom_tool)_call$/.test(textIn(item, 'type') ?? '');
 
 function responseIn(response: JsonObject): Sighting {
   const usage = objectIn(response, 'usage');

@@ -10,6 +10,8 @@ export interface Sighting {
   /** In the wire's own words. */
   readonly finishReason?: string | null;
   readonly error?: RelayError | null;
+  /** Calls of the runtime's tools that are whole by this. Absent: none, or not told by this wire. */
+  readonly calls?: number;
   /** The wire's end mark, or an error event, which is an end as well: no more is to come. */
   readonly ends?: boolean;
   /** A sign of life that is no work. */

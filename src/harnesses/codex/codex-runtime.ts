@@ -1,0 +1,106 @@
+import { basename, dirname } from 'node:path';
+import { codexEnvironment } from './start.ts';
+import { createFinder } from '../foreign/find-runtime.ts';
+import { globSync, realpathSync } from 'node:fs';
+import { openCodex } from './control.ts';
+import { runProcess } from '../../process/run-process.ts';
+import { RuntimeFault, type ForeignRuntime, type OpenNative } from '../foreign/runtime.ts';
+import type { Capabilities } from '../harness.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Environment } from '../../process/child-environment.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Random } from '../../core/random.ts';
+import type { SandboxMode } from './thread-settings.ts';
+
+const label = 'Codex';
+const tried = '0.171.0';
+
+const capabilities: Capabilities = {
+  text: 'stream',
+  thinking: 'stream',
+  toolInput: 'whole',
+  approvals: 'every-call',
+  questions: 'yes',
+  // While it speaks, a message cuts its reply.
+  steer: 'next-step',
+  cancel: 'in-band',
+  resume: 'own-id',
+  disabledTools: 'partly',
+  maxStep: 'exact',
+  usage: 'per-step',
+};
+
+/** OpenAI's Codex, by its app server. @param parts  `path` as the operator set it, absolute; null: as found on the path. */
+export function createCodexRuntime(parts: {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly host: Environment;
+  readonly path: string | null;
+}): ForeignRuntime {
+  const { clock, random, logger, host, path } = parts;
+  const probe = createFinder({
+    clock,
+    label,
+    name: 'codex',
+    path,
+    host,
+    marker: random.token(),
+    versionArgs: ['--version'],
+    versionIn: (text) => /^codex-cli (\S+)/m.exec(text)?.[1] ?? null,
+    tried: [tried],
+    install: `npm install --global @openai/codex@${tried}`,
+  });
+  let sandbox: SandboxMode | null = null;
+  return {
+    base: 'codex',
+    label,
+    capabilities,
+    mcpTransports: ['http', 'stdio'],
+    providers: ['openai'],
+    probe,
+    async open(open) {
+      const status = await probe();
+      if (status.problem !== null || status.path === null) {
+        throw unavailable(status.problem?.message ?? `${label} is not there.`);
+      }
+      const program = programBehind(status.path);
+      sandbox ??= await sandboxOf(program, { open, host, logger });
+      return openCodex({ open, program, host, sandbox });
+    },
+  };
+}
+
+const unavailable = (message: string) => new RuntimeFault({ type: 'AgentUnavailableError', message, retryable: false });
+
+/** What npm puts on the path is a script that starts the program and stays; the program itself needs no script. */
+function programBehind(path: string): string {
+  const script = realpathSync(path);
+  if (basename(script) !== 'codex.js') return path;
+  const cwd = dirname(dirname(script));
+  const [found] = globSync('{..,node_modules/@openai}/codex-*/vendor/*/bin/codex{,.exe}', { cwd });
+  return found === undefined ? path : realpathSync(`${cwd}/${found}`);
+}
+
+/** Where the system lets no program build a sandbox, Codex would fail every command; then our permissions stand alone (H-401). */
+async function sandboxOf(
+  program: string,
+  { open, host, logger }: { readonly open: OpenNative; readonly host: Environment; readonly logger: Logger },
+): Promise<SandboxMode> {
+  const { end } = await runProcess({
+    clock: open.clock,
+    program,
+    args: ['sandbox', '--', 'true'],
+    cwd: open.workspace,
+    env: codexEnvironment(host, open),
+    marker: open.marker,
+    signal: open.signal,
+    timeoutMs: 10_000,
+    graceMs: 0,
+    onOutput: () => {},
+  });
+  if (end.how === 'cancelled') throw unavailable(`${label} was stopped while it started.`);
+  if (end.how === 'exited' && end.code === 0) return 'workspace-write';
+  logger.warn('The sandbox of Codex does not work on this machine; its commands run without it.');
+  return 'danger-full-access';
+}

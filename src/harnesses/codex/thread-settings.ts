@@ -1,0 +1,91 @@
+import { treeVariable } from '../../process/child-environment.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { OpenNative, ResolvedMcpServer } from '../foreign/runtime.ts';
+
+export type SandboxMode = 'workspace-write' | 'danger-full-access';
+
+/**
+ * All that a thread is opened with, new or resumed. It goes over stdin, so neither the lease nor a secret of an MCP server is
+ * in argv, in the environment or in a file (H-082, H-131).
+ */
+export function threadSettings(open: OpenNative, sandbox: SandboxMode): JsonObject {
+  const { workspace, model, lease, marker, config, mcpServers } = open;
+  return {
+    cwd: workspace,
+    model,
+    modelProvider: 'reins',
+    // Every command and patch is asked about; what may run is decided by our permissions alone (H-040).
+    approvalPolicy: 'untrusted',
+    sandbox,
+    developerInstructions: instructionsOf(open),
+    config: {
+      ...features(config.disabledTools, config.permissions?.questions === true),
+      'model_providers.reins': {
+        name: 'Reins',
+        base_url: `${lease.url}/v1`,
+        wire_api: 'responses',
+        requires_openai_auth: false,
+        supports_websockets: false,
+        experimental_bearer_token: lease.token,
+        // Retries of a request are silent, those of a stream are told (H-024).
+        request_max_retries: 0,
+        stream_max_retries: 4,
+        stream_idle_timeout_ms: 180_000,
+      },
+      model_reasoning_summary: 'auto',
+      // Searches and skills of its own would pass our permissions by.
+      web_search: 'disabled',
+      'skills.bundled.enabled': false,
+      // A trusted folder's `.codex/` is loaded, its MCP servers are run outside of the sandbox, and a folder is trusted by opening
+      // it. The dotted form of this key has no effect (H-084).
+      projects: { [workspace]: { trust_level: 'untrusted' } },
+      'shell_environment_policy.inherit': 'core',
+      'shell_environment_policy.set': { [treeVariable]: marker },
+      // Who decides on the network is who decides on the command.
+      'sandbox_workspace_write.network_access': true,
+      mcp_servers: Object.fromEntries(mcpServers.map((each) => [each.name, mcpServer(each, open)])),
+    },
+  };
+}
+
+function instructionsOf({ config }: OpenNative): string {
+  const { systemPrompt, instructions, disabledTools } = config;
+  const forbidden = disabledTools.length === 0 ? null : `You must not use these tools: ${disabledTools.join(', ')}.`;
+  return [systemPrompt, instructions, forbidden].filter((each) => each !== null).join('\n\n');
+}
+
+/** Tools that a feature of Codex removes; any other is refused when it is called (H-407). */
+const removes: Readonly<Record<string, readonly string[]>> = {
+  exec_command: ['shell_tool', 'unified_exec'],
+  view_image: ['view_image'],
+};
+
+function features(disabledTools: readonly string[], questions: boolean): JsonObject {
+  const off = [
+    // Agents and goals of its own go on beside the turn; the rest reaches out for services that are not asked for.
+    ...['multi_agent', 'goals', 'apps', 'plugins', 'remote_plugin', 'hooks', 'tool_suggest', 'image_generation'],
+    ...['skill_mcp_dependency_install', 'browser_use', 'computer_use', 'in_app_browser'],
+    // It would wait for the network without end.
+    'unbounded_connection_retries',
+    ...disabledTools.flatMap((name) => removes[name] ?? []),
+  ];
+  const entries = off.map((name) => [`features.${name}`, false] as const);
+  return { ...Object.fromEntries(entries), 'features.default_mode_request_user_input': questions };
+}
+
+function mcpServer({ name, server }: ResolvedMcpServer, { marker, config }: OpenNative): JsonObject {
+  const prefix = `mcp__${name}__`;
+  const disabled = config.disabledTools
+    .filter((tool) => tool.startsWith(prefix))
+    .map((tool) => tool.slice(prefix.length));
+  const common = {
+    startup_timeout_sec: 10,
+    tool_timeout_sec: 1_800,
+    // Otherwise tools that call themselves read-only run unasked.
+    default_tools_approval_mode: 'prompt',
+    disabled_tools: disabled,
+  };
+  if (server.transport !== 'stdio') return { ...common, url: server.url, http_headers: server.headers };
+  const { command, args, env, cwd } = server;
+  return { ...common, command, args, env: { ...env, [treeVariable]: marker }, ...(cwd === null ? {} : { cwd }) };
+}

@@ -1,0 +1,78 @@
+import { commandOf } from './command-of.ts';
+import { createFinder } from '../foreign/find-runtime.ts';
+import { PiSession } from './control.ts';
+import { RuntimeFault, type ForeignRuntime } from '../foreign/runtime.ts';
+import { startPi } from './start.ts';
+import type { Capabilities } from '../harness.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Environment } from '../../process/child-environment.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Random } from '../../core/random.ts';
+
+export interface PiParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly host: Environment;
+  /** The program, or its script, as the operator set it; null: as found on the path. */
+  readonly path: string | null;
+}
+
+const tried = '1.6.0';
+
+const capabilities: Capabilities = {
+  text: 'stream',
+  thinking: 'stream',
+  toolInput: 'stream',
+  approvals: 'every-call',
+  questions: 'no',
+  steer: 'next-step',
+  cancel: 'in-band',
+  resume: 'chosen-id',
+  disabledTools: 'block',
+  maxStep: 'exact',
+  usage: 'per-step',
+};
+
+/** Pi as a child process in RPC mode, one a session (H-500). */
+export function createPiRuntime({ clock, random, logger, host, path }: PiParts): ForeignRuntime {
+  const probe = createFinder({
+    clock,
+    label: 'Pi',
+    name: 'pi',
+    path,
+    host,
+    marker: random.token(),
+    commandOf,
+    versionArgs: ['--version'],
+    versionIn: (text) => /^(\d+\.\d+\.\d+\S*)\s*$/m.exec(text)?.[1] ?? null,
+    tried: [tried],
+    install: `npm install -g --save-exact @earendil-works/pi-coding-agent@${tried}`,
+  });
+  return {
+    base: 'pi',
+    label: 'Pi',
+    capabilities,
+    mcpTransports: ['http', 'stdio'],
+    providers: ['anthropic', 'openai', 'openai-compatible'],
+    probe,
+    async open(options) {
+      const { path: program, version, problem } = await probe();
+      if (program === null || problem !== null) {
+        const message = problem?.message ?? 'Pi is not installed.';
+        throw new RuntimeFault({ type: 'AgentUnavailableError', message, retryable: false });
+      }
+      const nativeId = options.resume?.nativeId ?? random.token();
+      const started = await startPi(options, { path: program, nativeId, host });
+      try {
+        await options.remember({ nativeId, version });
+      } catch (cause) {
+        await started.process.stop();
+        throw cause;
+      }
+      const session = new PiSession(started, logger);
+      options.lease.onFact((fact) => session.hearRelay(fact));
+      return session;
+    },
+  };
+}

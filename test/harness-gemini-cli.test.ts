@@ -1,0 +1,7 @@
+import { describeHarnessContract } from '../src/testing/harness-contract.ts';
+import { openHarnessServer, whyNot } from './support/harness-server.ts';
+
+describeHarnessContract('gemini-cli', {
+  open: () => openHarnessServer({ base: 'gemini-cli', model: 'google/test-model' }),
+  skip: whyNot('gemini-cli'),
+});
