@@ -1,6 +1,7 @@
 // The harnesses that are other people's programs, by the settings: found on this machine, served through one relay.
 
 import { createClaudeCodeRuntime } from './harnesses/claude-code/claude-code-runtime.ts';
+import { createCodexRuntime } from './harnesses/codex/codex-runtime.ts';
 import { createPiRuntime } from './harnesses/pi/pi-runtime.ts';
 import { createForeignAdapter, type ForeignAdapter, type ForeignParts } from './harnesses/foreign/foreign-adapter.ts';
 import { createHomes, type Homes } from './harnesses/foreign/homes.ts';
@@ -74,7 +75,11 @@ function runtimesOf(
     host: hostEnvironment(),
     path: harnesses.programs[base] ?? null,
   });
-  return [createClaudeCodeRuntime(partsOf('claude-code')), createPiRuntime(partsOf('pi'))];
+  return [
+    createClaudeCodeRuntime(partsOf('claude-code')),
+    createCodexRuntime(partsOf('codex')),
+    createPiRuntime(partsOf('pi')),
+  ];
 }
 
 /** Addresses of the providers, where the operator set none. */

@@ -17,12 +17,22 @@ const shortest = 4;
 
 /** With no secret in the list the text comes back as it is, at no cost. */
 export function createRedactor(secrets: readonly string[]): Redact {
-  const forms = [...new Set(secrets.filter(({ length }) => length >= shortest).flatMap(formsOf))];
+  const forms = secretForms(secrets);
   if (forms.length === 0) return (text) => text;
   return (text) => {
     const found = forms.filter((form) => text.includes(form));
     return found.length === 0 ? text : markStretches(text, found);
   };
+}
+
+/** Everything that is looked for (X2, X3), each once. */
+export function secretForms(secrets: readonly string[]): readonly string[] {
+  return [...new Set(secrets.filter(({ length }) => length >= shortest).flatMap(formsOf))];
+}
+
+/** Whether a value is too short to be looked for (X3). */
+export function isShortSecret(secret: string): boolean {
+  return secret.length < shortest;
 }
 
 /** Every text inside the value redacted; keys stay. */
@@ -45,7 +55,7 @@ function formsOf(given: string): readonly string[] {
   return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), base64, unpadded, url];
 }
 
-interface Stretch {
+export interface Stretch {
   readonly start: number;
   readonly end: number;
 }
@@ -61,7 +71,7 @@ function markStretches(text: string, forms: readonly string[]): string {
 }
 
 /** Hits of one form may overlap each other, too. */
-function* hitsOf(text: string, form: string): Generator<Stretch> {
+export function* hitsOf(text: string, form: string): Generator<Stretch> {
   for (let start = text.indexOf(form); start !== -1; start = text.indexOf(form, start + 1))
     yield { start, end: start + form.length };
 }

@@ -10,6 +10,7 @@ import type { JsonObject, JsonValue } from './json.ts';
 import type { ApprovalId, FileId, HarnessId, RunId, SessionId } from './ids.ts';
 import type { ErrorInfo, ModelRef, RunResultData, StopReason } from './outcome.ts';
 import type { Question } from './questions.ts';
+import type { ReasoningEffort } from './reasoning-effort.ts';
 import type { Usage } from './usage.ts';
 
 export type UserPart =
@@ -130,6 +131,12 @@ export interface RunConfig {
   /** Output tokens of one reply; null or absent: the model's limit, at most 32,000. */
   readonly maxTokens?: number | null;
   readonly temperature?: number;
+  /** Absent: the provider is told nothing. */
+  readonly reasoning?: ReasoningEffort;
+  /** Where in the workspace relative paths begin: segments joined by `/`; absent: at its root. */
+  readonly directory?: string;
+  /** The run works in its principal's own folder, and lives no longer than the call that waits for it (A-030). */
+  readonly attached?: { readonly workspace: 'principal' | 'none' };
   /** JSON Schema that the final answer has to fit. */
   readonly outputSchema?: JsonObject;
   /** MCP servers, skills and plugins of the harness, those that are enabled; absent: none. */
@@ -191,6 +198,8 @@ export interface RunPermissions {
   /** How long an entry may stay open; null = for ever (E-606). */
   readonly expiresAfterSeconds: number | null;
   readonly onExpiry: 'deny' | 'cancel-run';
+  /** Nobody can be asked: what would have to be is denied, and the run goes on (A-025). */
+  readonly unattended?: true;
   /** Those of the run that this one works for: a call is as free as both allow (E-905). */
   readonly above?: RunPermissions;
 }

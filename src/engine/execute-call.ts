@@ -60,6 +60,7 @@ export async function executeCall(state: RunState, execution: CallExecution): Pr
     toolAttempt,
     signal: handler.signal,
     workspace,
+    ...(state.config?.directory === undefined ? {} : { directory: state.config.directory }),
     show: (text: string) => execution.show(toWellFormed(text)),
   };
   try {

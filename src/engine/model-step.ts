@@ -234,6 +234,7 @@ async function requestFor(
     prompt,
     ...(o.budget === null ? {} : { maxOutputTokens: o.budget }),
     ...(config?.temperature === undefined ? {} : { temperature: config.temperature }),
+    ...(config?.reasoning === undefined ? {} : { reasoning: config.reasoning }),
     ...(config?.outputSchema === undefined ? {} : { responseFormat: { type: 'json', schema: config.outputSchema } }),
     ...(o.tools.length === 0 ? {} : { tools: o.tools.map(offer) }),
     ...(o.opened.providerOptions === undefined ? {} : { providerOptions: o.opened.providerOptions }),

@@ -18,6 +18,8 @@ export interface JudgedCall {
   readonly input: JsonObject;
   readonly argsDigest: string;
   readonly workspace: string;
+  /** Where in it relative paths begin; absent: at its root. */
+  readonly directory?: string | undefined;
 }
 
 interface Settings {
@@ -26,8 +28,15 @@ interface Settings {
   readonly rules: readonly Rule[];
 }
 
-/** The stricter of what the agent's permissions say and what those above it do (E-905). */
+/** Where nobody can be asked, what would have to be is denied. */
 export async function judge(call: JudgedCall, settings: Settings): Promise<Judgement> {
+  const judgement = await judgeFully(call, settings);
+  const denied = judgement.level === 'ask' && settings.permissions?.unattended === true;
+  return denied ? { level: 'deny', authority: 'policy' } : judgement;
+}
+
+/** The stricter of what the agent's permissions say and what those above it do (E-905). */
+async function judgeFully(call: JudgedCall, settings: Settings): Promise<Judgement> {
   const own = await judgeAlone(call, settings);
   const above = settings.permissions?.above;
   if (above === undefined || own.level === 'deny') return own;
@@ -69,7 +78,7 @@ async function fits({ toolName, toolIdentity, effect, match, argsDigest }: Rule,
   const path = call.input['path'];
   if (typeof path !== 'string') return false;
   const [real, prefix] = await Promise.all([
-    realPathOf(resolve(call.workspace, path)),
+    realPathOf(resolve(call.workspace, call.directory ?? '.', path)),
     realPathOf(isAbsolute(match.pathPrefix) ? match.pathPrefix : resolve(call.workspace, match.pathPrefix)),
   ]);
   return real === prefix || real.startsWith(prefix.endsWith(sep) ? prefix : prefix + sep);

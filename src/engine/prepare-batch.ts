@@ -90,7 +90,7 @@ function judgeCall(
   { workspace, rules, policy }: BatchOptions,
 ): Promise<Judgement> {
   const settings = { permissions: config?.permissions, defaultLevel: policy.defaultPermission, rules };
-  return judge({ tool, input, argsDigest, workspace }, settings);
+  return judge({ tool, input, argsDigest, workspace, directory: config?.directory }, settings);
 }
 
 function approvalOf(asked: PendingEntry | undefined, { argsDigest }: RunnableCall): PendingEntry | undefined {

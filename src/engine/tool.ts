@@ -11,8 +11,10 @@ export interface ToolContext {
   readonly toolAttempt: number;
   /** Aborts on cancel and on the tool's timeout; a handler must stop then (E-536). */
   readonly signal: AbortSignal;
-  /** Absolute path of the working directory. */
+  /** Absolute path of the folder that the run works in. */
   readonly workspace: string;
+  /** Where in it relative paths begin: segments joined by `/`; absent: at its root. */
+  readonly directory?: string;
   /** Shows a piece of output while the tool works: well-formed text, in order. What the model reads is `content` alone. */
   show(text: string): void;
 }

@@ -107,6 +107,8 @@ export interface HarnessAdapter {
   readonly label: string;
   /** Of the MCP servers that a harness may bring to it (U-114, UP-35); absent: it takes none. */
   readonly mcpTransports?: readonly ('http' | 'sse' | 'stdio')[];
+  /** Works in a directory below its workspace by itself, and confined to the whole (`RunConfig.directory`). Absent: it is opened there. */
+  readonly keepsDirectory?: true;
   /** Makes no model call (H-010). */
   probe(): Promise<HarnessStatus>;
   /** Finds the model for a task; null = the default one. */

@@ -22,9 +22,10 @@ import {
   TaskEndedError,
 } from '../core/errors.ts';
 import { runConfigOf } from './run-config.ts';
+import { allowAll } from '../core/run-event.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { Admission, AdmitResult, IdempotencyClaim, RunRecord } from '../stores/store.ts';
-import type { ParentRun, RunPermissions, UserMessage } from '../core/run-event.ts';
+import type { ParentRun, RunConfig, RunPermissions, UserMessage } from '../core/run-event.ts';
 import type { RunSlot } from './run-slots.ts';
 import type { Services } from './services.ts';
 import type { TaskBody } from './task-body.ts';
@@ -47,6 +48,12 @@ export interface TaskRequest {
   readonly cause?: 'submit' | 'retry';
   /** The waiting entry that this starts: it continues the tip of its session, whatever the body says. */
   readonly queued?: { readonly sessionId: SessionId; readonly messageId: string };
+  /** A turn that lives no longer than the call that waits for it. */
+  readonly attached?: AttachedTurn;
+}
+
+export interface AttachedTurn extends Required<Pick<RunConfig, 'attached'>>, Pick<RunConfig, 'directory' | 'reasoning'> {
+  readonly withoutTools: readonly string[];
 }
 
 export interface Accepted {
@@ -167,7 +174,7 @@ async function makeAdmission(
   task: TaskRequest & FilesOwner & TakenIn,
   { harness, session, previousRunId, fork, model, quota: left }: TaskPlace & { readonly quota: QuotaLeft },
 ): Promise<Admission> {
-  const { principal, body, messages, refs, idempotency, queued, child, cause = 'submit', runId, sessionId } = task;
+  const { principal, body, messages, refs, idempotency, queued, child, attached, cause = 'submit', runId, sessionId } = task;
   const { clock, owner } = services;
   const atMs = clock.now();
   const agent = services.harnesses.adapter(harness.base)?.agent;
@@ -189,7 +196,8 @@ async function makeAdmission(
     ...(model.fallback === undefined ? {} : { modelFallback: model.fallback }),
     ...(quota.length === 0 ? {} : { quota }),
   } as const;
-  const config = agent?.config ?? (await runConfigOf(services, harness, body));
+  const plain = agent?.config ?? (await runConfigOf(services, harness, body));
+  const config = attached === undefined ? plain : attachedConfig(plain, attached);
   const data = {
     leg: 1,
     cause,
@@ -217,6 +225,17 @@ async function makeAdmission(
     ...(child === undefined ? capsOf(services, principal) : { parentRunId: child.parent.runId }),
     events: [{ v: 1, runId, sessionId, at: atMs, leg: 1, step: 0, attempt: 0, type: 'run-started', data }],
     atMs,
+  };
+}
+
+/** Nobody can be asked who could still be waited for. */
+function attachedConfig(config: RunConfig, { withoutTools, ...own }: AttachedTurn): RunConfig {
+  const { permissions = allowAll, disabledTools } = config;
+  return {
+    ...config,
+    ...own,
+    disabledTools: [...disabledTools, ...withoutTools],
+    permissions: { ...permissions, unattended: true, questions: false, onUnknown: 'tell-model' },
   };
 }
 

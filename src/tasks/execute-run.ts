@@ -18,8 +18,8 @@ import { rememberFiles } from './check-files.ts';
 import { startDeadline, type TurnDeadline } from './turn-deadline.ts';
 import { stopOf } from '../core/stop-turn.ts';
 import type { Ending } from '../core/closing.ts';
-import type { EventDraft, RunEvent, RunStarted } from '../core/run-event.ts';
-import type { HarnessSession, Turn } from '../harnesses/harness.ts';
+import type { EventDraft, RunConfig, RunEvent, RunStarted } from '../core/run-event.ts';
+import type { HarnessAdapter, HarnessSession, Turn } from '../harnesses/harness.ts';
 import type { RunErrorType } from '../core/outcome.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Rule } from '../core/rule.ts';
@@ -75,7 +75,7 @@ async function endWaiting(
   { run, recorder, deadline: { signal }, state }: EndingTurn,
 ): Promise<void> {
   const how = stopOf(signal);
-  if (how === 'shutdown') return services.store.release(run.runId, services.owner);
+  if (how === 'shutdown') return leave(services, { run, recorder, state });
   await recorder.end(how === 'cancel' ? { status: 'cancelled' } : unfinished(state, signal));
 }
 
@@ -107,7 +107,7 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
   const adapter = services.harnesses.adapter(turn.state.config?.base ?? '');
   if (adapter === undefined) throw new ConfigurationError('The harness of this task is not installed any more.');
   const { messages: history, todos } = await readHistory(services, run);
-  const workspace = await services.workspaces.ensure(run.sessionId);
+  const workspace = await workspaceOf(services, run, { config: turn.state.config, adapter });
   await placeInput(services, { run, workspace, state: turn.state });
   const met = await recorder.write(await rememberFiles(services, run, turn.state.step));
   const state = (met?.taken ?? []).reduce(evolve, turn.state);
@@ -125,6 +125,17 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
     // The run does not wait for its harness to clean up; a shutdown does, within the grace period.
     services.runs.cleanUp(run.runId, async () => session[Symbol.asyncDispose]());
   }
+}
+
+/** That of the session, but for an attached run in its principal's folder. */
+async function workspaceOf(
+  { workspaces, agentTurns }: Services,
+  { principal, sessionId }: RunRecord,
+  { config, adapter }: { readonly config: RunConfig | null; readonly adapter: HarnessAdapter },
+): Promise<string> {
+  if (config?.attached?.workspace !== 'principal') return workspaces.ensure(sessionId);
+  if (agentTurns === undefined) throw new ConfigurationError('There are no folders of principals here.');
+  return agentTurns.folders.ensure(principal, adapter.keepsDirectory === true ? '.' : (config.directory ?? '.'));
 }
 
 /** Once a step has begun, what lies there is the agent's. */
@@ -236,8 +247,17 @@ function unfinished({ limits }: RunState, signal: AbortSignal): Ending {
 type EndingTurn = Pick<RunningTurn, 'run' | 'recorder' | 'deadline' | 'state'>;
 
 async function endUnfinished(services: Services, { run, recorder, deadline, state }: EndingTurn): Promise<void> {
-  if (stopOf(deadline.signal) === 'shutdown') return services.store.release(run.runId, services.owner);
+  if (stopOf(deadline.signal) === 'shutdown') return leave(services, { run, recorder, state });
   await recorder.end(unfinished(state, deadline.signal));
+}
+
+/** To its next owner (X4); nobody will wait for one that is attached to a call of this process. */
+async function leave(
+  { store, owner }: Services,
+  { run, recorder, state }: Pick<EndingTurn, 'run' | 'recorder' | 'state'>,
+): Promise<void> {
+  if (state.config?.attached === undefined) return store.release(run.runId, owner);
+  await recorder.end({ status: 'cancelled' });
 }
 
 async function endAfterFault(

@@ -66,7 +66,7 @@ async function findQueuePlace(services: Services, principal: string, name: Sessi
 }
 
 /** The oldest harness of the base that the operator prefers (UD-34). */
-async function defaultHarness({ store, harnesses }: Services, principal: string): Promise<HarnessRecord | null> {
+export async function defaultHarness({ store, harnesses }: Services, principal: string): Promise<HarnessRecord | null> {
   const records = await store.harnesses(principal);
   const preferred = harnesses.bases.flatMap((base) => records.filter((record) => record.base === base));
   return preferred[0] ?? records[0] ?? null;

@@ -5,10 +5,12 @@
 // V2. It is taken as it was seen: of many who find it left one gets it (E-825).
 // V3. A run whose agent is not here is left to who has it, and fails only when nobody came for long (E-833).
 // V4. What was taken from this process is left at once: its calls are aborted, its late words refused (E-827).
+// V5. A run that was attached to a call of its owner is ended: who waited for it is gone (A-030).
 
 import { endRun, executeRun } from './execute-run.ts';
 import type { Ending } from '../core/closing.ts';
 import type { RunErrorType } from '../core/outcome.ts';
+import type { RunConfig } from '../core/run-event.ts';
 import type { RunId } from '../core/ids.ts';
 import type { RunRecord, UnfinishedRun } from '../stores/store.ts';
 import type { RunSlot } from './run-slots.ts';
@@ -138,7 +140,8 @@ async function claimRun(
   const since = { nowMs, sinceMs: nowMs - takeoverWindowMs };
   const takeovers = seen.owner === null ? 0 : await store.countTakeover(runId, since);
   logger.info('A run is taken over.', { runId, takeovers });
-  return { run, ending: endingAtOnce(run, { takeovers, agent }) };
+  const isOrphan = (await configOf(services, runId))?.attached !== undefined;
+  return { run, ending: isOrphan ? { status: 'cancelled' } : endingAtOnce(run, { takeovers, agent }) };
 }
 
 /** Whether the agent of a run is here, or is not and can be waited for, or was waited for in vain (V3). */
@@ -147,7 +150,7 @@ async function judgeAgent(services: Services, runId: RunId): Promise<'here' | 'a
   const { agentless, policy } = ownership;
   const sinceMs = agentless.get(runId);
   if (sinceMs !== undefined) return clock.now() - sinceMs < policy.agentWaitMs ? 'awaited' : 'missing';
-  const base = await baseOf(services, runId);
+  const base = (await configOf(services, runId))?.base ?? null;
   if (base === null || harnesses.adapter(base) !== undefined) return 'here';
   agentless.set(runId, clock.now());
   logger.warn('A run waits for a process that has its agent.', { runId, base, failsAfterMs: policy.agentWaitMs });
@@ -155,9 +158,9 @@ async function judgeAgent(services: Services, runId: RunId): Promise<'here' | 'a
 }
 
 /** Null for a log that cannot be read, or names none: who takes the run ends it. */
-async function baseOf({ store }: Services, runId: RunId): Promise<string | null> {
+async function configOf({ store }: Services, runId: RunId): Promise<RunConfig | null> {
   const [first] = await store.readEvents(runId, { after: 0, limit: 1 }).catch(() => []);
-  return first?.type === 'run-started' ? (first.data._config?.base ?? null) : null;
+  return first?.type === 'run-started' ? (first.data._config ?? null) : null;
 }
 
 /** A cancel that was accepted stands; a run that brings its process down again and again is given up (E-832). */

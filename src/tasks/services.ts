@@ -11,6 +11,8 @@ import type { RunLog } from '../stores/run-log.ts';
 import type { Uploads } from '../files/uploads.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import type { Store } from '../stores/store.ts';
+import type { PrincipalFolders } from '../files/principal-folders.ts';
+import type { ReasoningEffort } from '../core/reasoning-effort.ts';
 import type { Workspaces } from '../files/workspaces.ts';
 
 export interface TaskSettings {
@@ -63,4 +65,20 @@ export interface Services {
   /** Names this process among owners of runs. */
   readonly owner: string;
   readonly ownership: Ownership;
+  /** Of turns that live no longer than the call that waits for them; absent: there are none. */
+  readonly agentTurns?: AgentTurns;
+}
+
+export interface AgentTurns {
+  readonly folders: PrincipalFolders;
+  /** Whether a principal has such a folder (A-010, 15). */
+  hasFolder(principal: string): boolean;
+  /** Normalised. */
+  readonly defaultCwd: string;
+  /** Null: by the name of the model. */
+  readonly reasoning: ReasoningEffort | null;
+  /** What no answer may hold, of this server. */
+  readonly secrets: readonly string[];
+  /** Whether its agents have tools beside those for files and commands. */
+  readonly hasOtherTools: boolean;
 }

@@ -25,6 +25,10 @@ export interface HarnessUnderTest extends AsyncDisposable {
   processes(sessionId: string): Promise<readonly { readonly pid: number; readonly name: string }[]>;
   /** Values that no tool may ever see. */
   readonly canaries: readonly string[];
+  /** An MCP server of the settings has a tool of this name, which gives a number. */
+  readonly mcpTool: string;
+  /** What configuration that lies in the working directory has been able to do, in words: it was code of unknown origin (H-084). */
+  owned(): readonly string[];
   /** Command lines of these processes, joined. */
   commandLines(sessionId: string): Promise<string>;
 }
@@ -54,7 +58,17 @@ export type Law =
   | 'usage'
   | 'steer'
   | 'retry-text'
-  | 'failures-end';
+  | 'failures-end'
+  | 'parked-restart'
+  | 'question'
+  | 'thinking'
+  | 'unicode'
+  | 'parallel'
+  | 'other-model'
+  | 'mcp'
+  | 'skill'
+  | 'hostile-workspace'
+  | 'big-output';
 
 const turnMs = 60_000;
 
@@ -278,6 +292,101 @@ export function describeHarnessContract(name: string, { open, skip, differences 
       }
     });
 
+    law(
+      'parked-restart',
+      'a call that waits when the server is killed is listed after it, and runs once when it is approved',
+      async () => {
+        const harness = await guarded();
+        const id = await under.client().run(ask('[[tool]] parked', { metadata: { harness_id: harness } })).responseId;
+        const approval = await until(() => openApproval(id));
+        await under.restart();
+        expect((await until(() => openApproval(id))).id).toBe(approval.id);
+        await under.client().approvals.decide(approval.id, { decision: 'approve' });
+        // A runtime that lost its place asks anew for what is not the very same call.
+        const decided = new Set([approval.id]);
+        const { response } = await until(async () => {
+          const now = await under.client().responses.get(id);
+          if (now.status !== 'in_progress') return settle(id);
+          const again = await openApproval(id);
+          if (again !== undefined && !decided.has(again.id)) {
+            decided.add(again.id);
+            await under.client().approvals.decide(again.id, { decision: 'approve' });
+          }
+          return null;
+        });
+        expect([response.status, decided.size]).toEqual(['completed', 1]);
+        expect(await filesOf(id)).toContain('made.txt');
+      },
+    );
+
+    law('question', 'a question reaches the person, and the answer the model', async () => {
+      if (under.capabilities.questions !== 'yes') return;
+      const { harness } = await make({ reins_questions: true });
+      const id = await under.client().run(ask('[[ask]] me', { metadata: { harness_id: harness } })).responseId;
+      const approval = await until(() => openApproval(id));
+      expect(approval.kind).toBe('question');
+      const [question] = approval.questions ?? [];
+      await under.client().approvals.answer(approval.id, { answers: [{ id: question?.id ?? '', selected: ['Blue'] }] });
+      expect((await settle(id)).response.status).toBe('completed');
+      expect(resultsOf('[[ask]] me').join('\n')).toContain('Blue');
+    });
+
+    law('thinking', 'what the model thinks is no part of its answer', async () => {
+      const response = await run('[[think]] first');
+      expect(textOf(response)).toBe('I thought.');
+      if (under.capabilities.thinking !== 'none')
+        expect(JSON.stringify(response.output)).toContain('Let me think about it.');
+    });
+
+    law('unicode', 'text comes through byte for byte, line separators and families included', async () => {
+      expect(textOf(await run('[[unicode]] please'))).toBe('Line\u2028separator, 👩‍👩‍👧 family, 漢字 and é.');
+    });
+
+    law('parallel', 'calls of one reply run once each', async () => {
+      const response = await run('[[parallel]] go');
+      expect(response.output.filter(({ type }) => type === 'function_call')).toHaveLength(2);
+      const files = (await under.client().sessions.files(sessionOf(response))).map(({ filename }) => filename);
+      expect(files).toEqual(expect.arrayContaining(['one.txt', 'two.txt']));
+    });
+
+    law('other-model', 'a model that names itself otherwise is told of', async () => {
+      const events: string[] = [];
+      const metadata = { harness_id: under.harnessId, reins_events: true };
+      for await (const event of under.client().run(ask('[[other]] model', { metadata })))
+        events.push(JSON.stringify(event));
+      expect(events.some((event) => event.includes('served-other-model'))).toBe(true);
+    });
+
+    law('mcp', 'a tool of an MCP server of the settings is called', async () => {
+      const response = await run(`[[mcp:${under.mcpTool}]] now`);
+      expect(response.output.some((item) => item.type === 'function_call' && item.name.includes(under.mcpTool))).toBe(
+        true,
+      );
+      expect(resultsOf(`[[mcp:${under.mcpTool}]] now`).join()).toMatch(/\d+/);
+    });
+
+    law('skill', 'a skill of the harness is named to the model', async () => {
+      const content = '---\nname: shibboleth\ndescription: How we say the word ear-of-corn here\n---\nSay it so.';
+      const { harness } = await make({ skills: [{ name: 'shibboleth', content }] });
+      await run('[[text]] with a skill', { metadata: { harness_id: harness } });
+      const bodies = under.model.requests.map(({ body }) => JSON.stringify(body));
+      expect(bodies.find((body) => body.includes('with a skill') && body.includes('ear-of-corn'))).toBeDefined();
+    });
+
+    law('hostile-workspace', 'configuration that lies in the working directory is not run', async () => {
+      await run('[[tool]] in a strange place');
+      expect(under.owned()).toEqual([]);
+    });
+
+    law('big-output', 'three megabytes of tool output end neither the task nor the server', async () => {
+      expect((await run('[[big]] go')).status).toBe('completed');
+    });
+
+    function resultsOf(word: string): readonly string[] {
+      return under.model.requests
+        .filter(({ body }) => JSON.stringify(body).includes(word))
+        .flatMap(({ results }) => results);
+    }
     async function settle(id: string) {
       return under.client().attach(id).result();
     }

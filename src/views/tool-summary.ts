@@ -1,15 +1,16 @@
 // What a display shows of a tool's result (A-050 to A-054). For display only: the model reads the result itself.
 
-import type { EventData } from '../core/run-event.ts';
 import { head, tail } from '../core/text.ts';
+import { toolBits, type ToolFacts } from './tool-bits.ts';
 
 const maxPreviewUnits = 100_000;
 const maxSummaryUnits = 320;
 const [headLines, tailLines] = [40, 10];
 
 /** `<name> · ✓ ok` or `<name> · ✗ failed`, then what little says most about the text (A-054). */
-export function toolSummary({ name, isError, content }: Omit<EventData['tool-result'], 'toolCallId'>): string {
-  const bits = isError ? firstLine(content) : sizeOrLine(content);
+export function toolSummary({ isError, ...facts }: ToolFacts & { readonly isError: boolean }): string {
+  const { name, content } = facts;
+  const bits = isError ? firstLine(content) : (toolBits(facts) ?? sizeOrLine(content));
   const state = `${head(name, 128)} · ${isError ? '✗ failed' : '✓ ok'}`;
   return head(bits === '' ? state : `${state} · ${bits}`, maxSummaryUnits);
 }

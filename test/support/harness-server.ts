@@ -1,9 +1,11 @@
 // A real server process with one foreign harness and a model on loopback, for the contract of harnesses.
 
+import { clockServer } from './clock-server.ts';
+import { placeHostile } from './hostile-workspace.ts';
 import { connect } from '../../src/client/index.ts';
 import { findHarnessProgram, type HarnessName } from '../../src/testing/harness-programs.ts';
 import { listMembers, rootOf } from '../../src/process/process-tree.ts';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { startHarnessModel } from '../../src/testing/harness-model/start-harness-model.ts';
@@ -37,7 +39,12 @@ export async function openHarnessServer({
   const data = mkdtempSync(join(tmpdir(), `reins-${base}-`));
   const model = await startHarnessModel({ clock: systemClock });
   const harnesses = base === 'native' ? {} : { preferred: base, programs: { [base]: programOf(base) } };
-  writeFileSync(join(data, 'config.json'), JSON.stringify({ harnesses, ...settings }));
+  const template = join(data, 'template');
+  const owned = join(data, 'owned');
+  mkdirSync(owned);
+  placeHostile(template, owned);
+  const agent = { template, mcp: [clockServer(data)] };
+  writeFileSync(join(data, 'config.json'), JSON.stringify({ harnesses, agent, ...settings }));
   const start = () => startServer(data, model.url);
   let server = await start();
   const client = () => connect(server.url, key);
@@ -48,7 +55,10 @@ export async function openHarnessServer({
   const membersOf = async (sessionId: string) => {
     if (base === 'native') {
       const own = rootOf(server.child.pid ?? 0, 'work');
-      return (await listMembers({ marker: 'of nobody', root: own })).filter(({ pid }) => pid !== own.pid);
+      return (await listMembers({ marker: 'of nobody', root: own })).filter(
+        // Servers of the settings are no task's.
+        ({ pid, name }) => pid !== own.pid && name !== 'MainThread',
+      );
     }
     const folder = join(data, 'homes', sessionId);
     const notes = namesIn(folder).filter((name) => name.endsWith('.json'));
@@ -68,6 +78,8 @@ export async function openHarnessServer({
       await server.gone;
       server = await start();
     },
+    mcpTool: 'tell',
+    owned: () => readdirSync(owned),
     processes: membersOf,
     async commandLines(sessionId) {
       const pids = (await membersOf(sessionId)).map(({ pid }) => pid);

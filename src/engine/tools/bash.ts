@@ -45,8 +45,8 @@ export function createBashTool(shell: Shell): Tool {
         kept.add(chunk);
         live.add(chunk);
       };
-      const { workspace, signal } = context;
-      const run = shell.run(command, { workspace, signal, timeoutMs: seconds * 1000, onOutput });
+      const { workspace, directory, signal } = context;
+      const run = shell.run(inDirectory(directory, command), { workspace, signal, timeoutMs: seconds * 1000, onOutput });
       const result = await run.catch(refuseStart);
       live.end();
       const notes = [...endNotes(result.end, seconds), ...leftNotes(result)];
@@ -59,6 +59,13 @@ export function createBashTool(shell: Shell): Tool {
       };
     },
   });
+}
+
+/** Entered by the command itself, in its confinement: no link on the way leads it out. */
+function inDirectory(directory: string | undefined, command: string): string {
+  if (directory === undefined) return command;
+  const path = `'./${directory.replaceAll("'", "'\\''")}'`;
+  return `mkdir -p ${path} && cd ${path} || exit 1\n${command}`;
 }
 
 function refuseStart(error: unknown): never {

@@ -28,7 +28,7 @@ export const editFile = fileTool({
       isForAll: input.isSet('all'),
       path: quotePath(given),
     };
-    await using place = await locate(context.workspace, given);
+    await using place = await locate(context.workspace, given, { directory: context.directory });
     const { bytes, mode } = await readTextFile(place, given);
     const { text, count } = applyEdit(decodeExactly(bytes, edit.path), edit);
     const change = await writeContent(place, { text, mode }, context);

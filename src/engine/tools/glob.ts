@@ -3,7 +3,7 @@ import { fileTool, objectSchema } from './file-tool.ts';
 import { parseGlob } from './glob-pattern.ts';
 import { quotePath, ToolRefusal } from './tool-refusal.ts';
 import { walkFiles } from './walk-files.ts';
-import { locate } from './workspace-path.ts';
+import { locate, pathFrom } from './workspace-path.ts';
 
 const maxFound = 1000;
 
@@ -20,17 +20,17 @@ export const glob = fileTool({
   ),
   useKind: 'readonly',
   replay: 'safe',
-  async run(input, { workspace, signal }) {
+  async run(input, { workspace, directory, signal }) {
     const isWanted = parseGlob(input.text('pattern'));
     const given = input.optionalText('path') ?? '.';
-    await using place = await locate(workspace, given);
+    await using place = await locate(workspace, given, { directory });
     if (place.kind !== 'folder') throw new ToolRefusal(`There is no folder at ${quotePath(given)}.`);
     const walk = walkFiles(place.folder, signal);
     const start = place.path === '' ? 0 : place.path.length + 1;
     const lines = createAnswerLines(maxFound);
     let isFull = false;
     for await (const { path } of walk.files()) {
-      isFull = isWanted(path.slice(start)) && !lines.add(printablePath(path));
+      isFull = isWanted(path.slice(start)) && !lines.add(printablePath(pathFrom(directory, path)));
       if (isFull) break;
     }
     const notes = [

@@ -5,7 +5,7 @@ import { createLineMatcher } from './line-matcher.ts';
 import { isBinary, readContent } from './read-text.ts';
 import { quotePath, ToolRefusal } from './tool-refusal.ts';
 import { walkFiles, type FileWalk, type FoundFile } from './walk-files.ts';
-import { locate, type Place } from './workspace-path.ts';
+import { locate, pathFrom, type Place } from './workspace-path.ts';
 
 const maxMatches = 500;
 const maxPatternUnits = 1000;
@@ -26,11 +26,11 @@ export const grep = fileTool({
   useKind: 'readonly',
   replay: 'safe',
   timeoutSeconds: 20, // the bound of a pattern that never ends
-  async run(input, { workspace, signal }) {
+  async run(input, { workspace, directory, signal }) {
     const expression = parseExpression(input.text('pattern'));
     const isWanted = parseFilter(input.optionalText('glob'));
     const given = input.optionalText('path') ?? '.';
-    await using place = await locate(workspace, given);
+    await using place = await locate(workspace, given, { directory });
     await using matcher = createLineMatcher(expression, signal);
     const walk = filesOf(place, given, signal);
     const start = place.kind === 'file' || place.path === '' ? 0 : place.path.length + 1;
@@ -41,7 +41,8 @@ export const grep = fileTool({
       if (!isWanted(found.path.slice(start))) continue;
       const text = await readSearchable(found);
       const matches = text === null ? [] : await matcher.match({ text, most: maxMatches + 1 });
-      isFull = !matches.every((match) => lines.add(`${printablePath(found.path)}:${match.line}:${match.text}`));
+      const path = printablePath(pathFrom(directory, found.path));
+      isFull = !matches.every((match) => lines.add(`${path}:${match.line}:${match.text}`));
     }
     const notes = [
       ...(isFull ? [`More than ${lines.count} lines match. Narrow the pattern, the path or the glob.`] : []),

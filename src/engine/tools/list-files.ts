@@ -18,9 +18,9 @@ export const listFiles = fileTool({
   ),
   useKind: 'readonly',
   replay: 'safe',
-  async run(input, { workspace }) {
+  async run(input, { workspace, directory }) {
     const given = input.optionalText('path') ?? '.';
-    await using place = await locate(workspace, given);
+    await using place = await locate(workspace, given, { directory });
     if (place.kind === 'missing') throw new ToolRefusal(`There is nothing at ${quotePath(given)}.`);
     if (place.kind !== 'folder') throw new ToolRefusal(`${quotePath(given)} is not a folder.`);
     const { entries, isCut } = await listFolder(place.folder, maxRead);

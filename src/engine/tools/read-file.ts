@@ -18,9 +18,9 @@ export const readFile = fileTool({
   ),
   useKind: 'readonly',
   replay: 'safe',
-  async run(input, { workspace }) {
+  async run(input, { workspace, directory }) {
     const given = input.text('path');
-    await using place = await locate(workspace, given);
+    await using place = await locate(workspace, given, { directory });
     const { bytes } = await readTextFile(place, given);
     const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes); // `ignoreBOM` keeps it in the text
     const first = Math.max(1, input.optionalCount('offset') ?? 1);

@@ -17,7 +17,7 @@
 
 import { constants, existsSync, type Dirent, type Stats } from 'node:fs';
 import { lstat, mkdir, open, opendir, readlink, realpath, rename, rm, type FileHandle } from 'node:fs/promises';
-import { isAbsolute, join, normalize, relative, resolve, sep } from 'node:path';
+import { isAbsolute, join, normalize, posix, relative, resolve, sep } from 'node:path';
 import { toWellFormed } from '../../core/text.ts';
 import { quotePath, systemCode, ToolRefusal } from './tool-refusal.ts';
 
@@ -52,6 +52,8 @@ export interface LocateOptions {
   /** What to do about missing folders on the way. Default: `refuse`. */
   readonly missingFolders?: 'create' | 'refuse';
   readonly anchor?: Anchor;
+  /** Where relative paths begin, below the workspace. It is walked like any other part of a path. */
+  readonly directory?: string | undefined;
 }
 
 const systemAnchor: Anchor = existsSync('/proc/self/fd') ? 'descriptor' : 'name';
@@ -68,7 +70,8 @@ export async function locate(workspace: string, given: string, options: LocateOp
   const openFolder = (options.anchor ?? systemAnchor) === 'descriptor' ? openByDescriptor : openByName;
   await using held = new AsyncDisposableStack();
   const top = held.use(await openFolder(root, '', null));
-  const pending = namesOfPath(given, roots);
+  const { directory = '.' } = options;
+  const pending = namesOfPath(given, { roots, directory });
   let folder = top;
   let namesFromLink = 0;
   const reached = (kind: Place['kind'], name: string): Place => {
@@ -171,6 +174,11 @@ export async function listFolder(folder: Folder, most: number): Promise<{ entrie
   return { entries: entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)), isCut };
 }
 
+/** A path below the workspace, as who works in that directory of it writes it. */
+export function pathFrom(directory: string | undefined, path: string): string {
+  return directory === undefined ? path : posix.relative(directory, path);
+}
+
 /** The path of an entry, below the workspace. */
 export function below(folder: Folder, name: string): string {
   return folder.path === '' ? name : `${folder.path}/${name}`;
@@ -234,10 +242,14 @@ function kindOf(entry: Dirent | Stats): EntryKind {
 }
 
 /** `a/../b` is `b` here, whatever `a` is: `..` is taken out before anything is looked at. */
-function namesOfPath(given: string, roots: readonly string[]): string[] {
+function namesOfPath(
+  given: string,
+  { roots, directory }: { readonly roots: readonly string[]; readonly directory: string },
+): string[] {
   if (given.includes('\0')) throw new ToolRefusal(`${quotePath(given)} has a NUL in it and cannot be a path.`);
   if (given.length > maxPathUnits) throw new ToolRefusal(`${quotePath(given)} is too long for a path.`);
-  const names = namesOfLink(normalize(toWellFormed(given)), roots) ?? refuseExit(given);
+  const path = toWellFormed(given);
+  const names = namesOfLink(normalize(isAbsolute(path) ? path : join(directory, path)), roots) ?? refuseExit(given);
   return names[0] === '..' ? refuseExit(given) : names;
 }
 

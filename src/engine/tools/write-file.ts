@@ -19,7 +19,8 @@ export const writeFile = fileTool({
   concurrent: false, // a batch may write and edit one file: in call order, each sees the one before
   async run(input, context) {
     const [given, text] = [input.text('path'), input.text('content')];
-    await using place = await locate(context.workspace, given, { missingFolders: 'create' });
+    const { workspace, directory } = context;
+    await using place = await locate(workspace, given, { missingFolders: 'create', directory });
     if (place.kind === 'folder') throw new ToolRefusal(`${quotePath(given)} is a folder.`);
     if (place.kind === 'special') throw new ToolRefusal(`${quotePath(given)} is not a regular file.`);
     const change = await writeContent(place, { text, ...(await modeOf(place)) }, context);

@@ -126,7 +126,7 @@ class CodexSession implements NativeSession {
   #ask({ id, method, params }: RpcRequest): boolean {
     const kind = kindOf(method, params);
     if (kind === null) return false;
-    const request = String(id);
+    const request = JSON.stringify(id);
     const facts = this.#reduce({ from: 'request', id: request, method, params });
     const gate = facts.find((fact) => fact.is === 'gate' || fact.is === 'question');
     if (gate === undefined || this.#disabled.has(gate.call.name)) {

@@ -33,6 +33,10 @@ export function readError(error: JsonObject): ErrorInfo {
   const message = `${textIn(error, 'message') ?? ''} ${textIn(error, 'additionalDetails') ?? ''}`;
   const known = word === null ? undefined : byWord[word];
   if (known !== undefined) return known;
+  if (status === 0 && /idle timeout/.test(message))
+    return fault('CallTimeoutError', 'The model fell silent in its reply.', true);
+  if (status === 0 && /stream (disconnected|closed)/.test(message))
+    return fault('IncompleteStreamError', 'The reply of the model ended before it was whole.', true);
   const facts = { provider: 'openai', ...(status === 0 ? {} : { status }) };
   const answered = status === 0 ? '' : ` with status ${status}`;
   switch (classifyFailure({ message, status })) {
@@ -48,9 +52,6 @@ export function readError(error: JsonObject): ErrorInfo {
     case 'final':
       break;
   }
-  if (/idle timeout/.test(message)) return fault('CallTimeoutError', 'The model fell silent in its reply.', true);
-  if (/stream (disconnected|closed)/.test(message))
-    return fault('IncompleteStreamError', 'The reply of the model ended before it was whole.', true);
   return { ...fault('ProviderError', `The model provider refused the request${answered}.`), ...facts };
 }
 

@@ -75,7 +75,7 @@ function notify(state: CodexState, method: string, params: JsonObject): Step {
     case 'mcpServer/startupStatus/updated':
       return [state, params['status'] === 'failed' ? [{ is: 'degraded', what: `mcp:${textIn(params, 'name')}` }] : []];
     case 'serverRequest/resolved':
-      return [state, [{ is: 'gate-closed', request: String(params['requestId']) }]];
+      return [state, [{ is: 'gate-closed', request: JSON.stringify(params['requestId'] ?? null) }]];
     default:
       return [state, asides.test(method) ? [] : [{ is: 'unknown', kind: method }]];
   }
@@ -100,7 +100,8 @@ function startItem(state: CodexState, item: JsonObject): Step {
     default: {
       const call = callOf(item);
       if (call !== null) return addCall(state, call);
-      return [state, silent.has(String(item['type'])) ? [] : [{ is: 'unknown', kind: `item:${item['type']}` }]];
+      const type = textIn(item, 'type') ?? '';
+      return [state, silent.has(type) ? [] : [{ is: 'unknown', kind: `item:${type}` }]];
     }
   }
 }
@@ -182,8 +183,9 @@ function askedCall(state: CodexState, kind: NonNullable<ReturnType<typeof kindOf
     case 'mcp-call': {
       const name = askedMcpName(params);
       const input = objectIn(params, '_meta')['tool_params'] ?? {};
-      const waiting = state.calls.find((call) => call.name === name && !state.gated.includes(call.id));
-      return waiting ?? { id: `${name}:${state.calls.length}`, name, input };
+      const announcedCalls = state.calls.filter((call) => call.name === name);
+      if (announcedCalls.length === 0) return { id: name, name, input };
+      return announcedCalls.find((call) => !state.gated.includes(call.id)) ?? null;
     }
     case 'questions':
       return { id, name: 'request_user_input', input: { questions: listIn(params, 'questions') } };

@@ -60,15 +60,27 @@ const removes: Readonly<Record<string, readonly string[]>> = {
   view_image: ['view_image'],
 };
 
+const neverOn: readonly string[] = [
+  // Agents and goals of its own go on beside the turn.
+  'multi_agent',
+  'goals',
+  // These reach out for services that nobody asked for, or run what the workspace brings.
+  'apps',
+  'plugins',
+  'remote_plugin',
+  'hooks',
+  'tool_suggest',
+  'image_generation',
+  'skill_mcp_dependency_install',
+  'browser_use',
+  'computer_use',
+  'in_app_browser',
+  // It would wait for the network without end.
+  'unbounded_connection_retries',
+];
+
 function features(disabledTools: readonly string[], questions: boolean): JsonObject {
-  const off = [
-    // Agents and goals of its own go on beside the turn; the rest reaches out for services that are not asked for.
-    ...['multi_agent', 'goals', 'apps', 'plugins', 'remote_plugin', 'hooks', 'tool_suggest', 'image_generation'],
-    ...['skill_mcp_dependency_install', 'browser_use', 'computer_use', 'in_app_browser'],
-    // It would wait for the network without end.
-    'unbounded_connection_retries',
-    ...disabledTools.flatMap((name) => removes[name] ?? []),
-  ];
+  const off = [...neverOn, ...disabledTools.flatMap((name) => removes[name] ?? [])];
   const entries = off.map((name) => [`features.${name}`, false] as const);
   return { ...Object.fromEntries(entries), 'features.default_mode_request_user_input': questions };
 }

@@ -49,6 +49,7 @@ export function createNativeAdapter(parts: EngineParts, models: NativeModels, ow
     base: 'native',
     label: 'Reins',
     mcpTransports: ['http', 'sse', 'stdio'],
+    keepsDirectory: true,
     probe: async () => ({
       installed: true,
       version: null,

@@ -1,16 +1,7 @@
 // The real program, over the runtime's contract alone, and a model on loopback.
 
 import { createPiRuntime } from './pi-runtime.ts';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findHarnessProgram } from '../../testing/harness-programs.ts';
 import { join } from 'node:path';
@@ -85,7 +76,7 @@ describe.skipIf(skip !== '')(`Pi, the program${skip}`, () => {
     readonly session: NativeSession;
   }
   async function open(
-    more: Partial<Pick<OpenNative, 'config' | 'mcpServers' | 'skillFolders'>> & {
+    more: Partial<Pick<OpenNative, 'config' | 'model' | 'mcpServers' | 'skillFolders'>> & {
       provider?: ProviderName;
       place?: Place;
       of?: ForeignRuntime;
@@ -165,12 +156,11 @@ describe.skipIf(skip !== '')(`Pi, the program${skip}`, () => {
       const opened = await open({ provider });
       const facts = await run(opened, `[[tool]] over ${provider}`);
       const order = facts
-        .filter(({ is }) => !['progress', 'unknown', 'call-input', 'call-output', 'served'].includes(is))
+        .filter(({ is }) => !['progress', 'unknown', 'call-input', 'call-output', 'text-whole', 'served'].includes(is))
         .map(({ is }) => is);
       expect(order.filter((is, index) => is !== order[index - 1])).toEqual([
         'reply-begun',
         'text',
-        'text-whole',
         'call-begun',
         'call-whole',
         'reply-accepted',
@@ -179,7 +169,6 @@ describe.skipIf(skip !== '')(`Pi, the program${skip}`, () => {
         'call-ended',
         'reply-begun',
         'text',
-        'text-whole',
         'reply-accepted',
         'ended',
       ]);
@@ -307,7 +296,7 @@ describe.skipIf(skip !== '')(`Pi, the program${skip}`, () => {
     const lines = (await members(opened.place))
       .map(({ pid }) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
       .join('\n');
-    expect(lines).toContain('rpc');
+    expect(lines).toContain('sleep');
     for (const word of ['hidden', token, canary]) expect(lines).not.toContain(word);
     await facts;
     const [request] = requestsWith('hidden-prompt');
@@ -360,12 +349,18 @@ describe.skipIf(skip !== '')(`Pi, the program${skip}`, () => {
     expect(JSON.stringify(facts)).not.toContain('by the script');
   });
 
-  test('H-030, H-005: another model in the reply is told, a reply cut by length ends as such', async () => {
+  test('H-030: another model in the reply is told, a reply cut by length ends as such', async () => {
     const opened = await open();
     expect(await run(opened, '[[other]]')).toContainEqual({ is: 'served', model: 'served-other-model' });
     expect(await run(opened, '[[length]]')).toContainEqual(
       expect.objectContaining({ is: 'reply-accepted', finishReason: 'max-tokens' }),
     );
+  });
+
+  test('a model of Pi’s catalogue brings what is known of it', async () => {
+    await run(await open({ provider: 'openai', model: 'gpt-5' }), '[[text]] known');
+    const [request] = requestsWith('[[text]] known');
+    expect(request).toMatchObject({ model: 'gpt-5', body: { reasoning: { effort: 'medium' } } });
   });
 
   test('a prompt that begins like a command of Pi is a prompt', async () => {
@@ -374,15 +369,23 @@ describe.skipIf(skip !== '')(`Pi, the program${skip}`, () => {
     expect(requestsWith('/compact [[text]] slashed')).toHaveLength(1);
   });
 
-  test('B145: a start that is stopped, or whose program is none, leaves nothing behind', async () => {
+  test('B145, H-131: a program that ends at its start is named, leaves nothing, and was told no secret', async () => {
     const place = makePlace();
     const script = join(place.temporary, 'stub.js');
-    writeFileSync(script, `if (process.argv.includes('--version')) console.log('1.6.0'); else process.exit(3);`);
+    const told = join(place.temporary, 'told.json');
+    writeFileSync(
+      script,
+      `if (process.argv.includes('--version')) console.log('1.6.0');
+      else { require('node:fs').writeFileSync(${JSON.stringify(told)}, JSON.stringify([process.argv, process.env])); process.exit(3); }`,
+    );
     const stub = createPiRuntime({ ...parts, host, path: script });
-    const starting = open({ place, of: stub });
+    const config = { base: 'pi', systemPrompt: 'hidden-system', instructions: 'hidden-too', disabledTools: [] };
+    const starting = open({ place, of: stub, config });
     await expect(starting).rejects.toThrow('Pi exited with code 3 before it was ready.');
     expect(await members(place)).toEqual([]);
-    expect(readdirSync(place.workspace)).toEqual([]);
+    const seen = readFileSync(told, 'utf8');
+    expect(seen).toContain('"rpc"');
+    for (const word of ['hidden', token, canary]) expect(seen).not.toContain(word);
   });
 });
 

@@ -137,7 +137,7 @@ test('H-030: who answers is told once a reply, by the relay before Pi', () => {
   expect(only(recorded('other'), 'served')).toEqual([{ is: 'served', model: 'served-other-model' }]);
   const relay = (fact: Extract<PiNative, { from: 'relay' }>['fact']): PiNative => ({ from: 'relay', fact });
   const [start, ...rest] = read('length')
-    .filter(({ type }) => String(type).startsWith('message'))
+    .filter(({ type }) => typeof type === 'string' && type.startsWith('message'))
     .slice(4)
     .map(native);
   const counted = { ...usage, inputTokens: 100, thinkingTokens: 3 };

@@ -28,57 +28,61 @@ export async function startPi(
   { path, nativeId, host }: { readonly path: string; readonly nativeId: string; readonly host: Environment },
 ): Promise<StartedPi> {
   const files = await writePiFiles(options);
-  const { program, args } = commandOf(path);
-  const { clock, workspace, home, temporary, marker, logger } = options;
+  const pi = await launch(options, {
+    ...commandOf(path),
+    own: argumentsFor(options, files, nativeId),
+    env: environmentFor(options, files, host),
+  });
+  try {
+    const messages = await handshake(options, pi);
+    if (!pi.early.some(isGateNotice)) throw startFault('Pi did not load what decides on its calls.');
+    return { ...pi, resumed: options.resume !== null && messages > 0 };
+  } catch (cause) {
+    await pi.process.stop();
+    options.logger.warn('Pi did not start.', { cause: String(cause), diagnostics: pi.process.diagnostics() });
+    throw cause;
+  }
+}
+
+type LaunchedPi = Omit<StartedPi, 'resumed'> & { readonly early: readonly JsonObject[] };
+
+async function launch(
+  { clock, workspace, marker }: OpenNative,
+  how: ReturnType<typeof commandOf> & { readonly own: readonly string[]; readonly env: Environment },
+): Promise<LaunchedPi> {
   const early: JsonObject[] = [];
   let listener = (event: JsonObject): void => {
     early.push(event);
   };
-  let write = (_value: JsonObject) => {};
-  const commands = createPiCommands((value) => write(value));
-  const own = {
-    PI_CODING_AGENT_DIR: files.agentDir,
-    PI_OFFLINE: '1',
-    PI_TELEMETRY: '0',
-    PI_SKIP_VERSION_CHECK: '1',
-  };
+  const commands = createPiCommands((value) => pi.send(value));
   const pi = await startLineProcess({
     clock,
     label: 'Pi',
-    program,
-    args: [...args, ...argumentsFor(options, files, nativeId)],
+    program: how.program,
+    args: [...how.args, ...how.own],
     cwd: workspace,
-    env: runtimeEnvironment(host, { home, temporary, own }),
+    env: how.env,
     marker,
     onValue(value) {
       if (isJsonObject(value) && !commands.receive(value)) listener(value);
     },
   });
-  write = (value) => pi.send(value);
-  void pi.gone.then(({ how }) => commands.close(`Pi ${how}.`));
-  try {
-    const messages = await handshake(options, { commands, pi });
-    if (!early.some(isGateNotice)) throw startFault('Pi did not load what decides on its calls.');
-    return {
-      process: pi,
-      commands,
-      resumed: options.resume !== null && messages > 0,
-      listen(next) {
-        listener = next;
-        for (const event of early.splice(0)) next(event);
-      },
-    };
-  } catch (cause) {
-    await pi.stop();
-    logger.warn('Pi did not start.', { cause: String(cause), diagnostics: pi.diagnostics() });
-    throw cause;
-  }
+  void pi.gone.then(({ how: end }) => commands.close(`Pi ${end}.`));
+  return {
+    process: pi,
+    commands,
+    early,
+    listen(next) {
+      listener = next;
+      for (const event of early.splice(0)) next(event);
+    },
+  };
 }
 
 /** Gives the number of messages of its conversation. */
 async function handshake(
   { clock, signal, lease: { provider }, model }: OpenNative,
-  { commands, pi }: { readonly commands: PiCommands; readonly pi: LineProcess },
+  { commands, process: pi }: LaunchedPi,
 ): Promise<number> {
   const asked = async () => {
     const { messageCount } = await commands.send('get_state');
@@ -101,6 +105,11 @@ async function handshake(
   } finally {
     settled.abort();
   }
+}
+
+function environmentFor({ home, temporary }: OpenNative, { agentDir }: PiFiles, host: Environment): Environment {
+  const own = { PI_CODING_AGENT_DIR: agentDir, PI_OFFLINE: '1', PI_TELEMETRY: '0', PI_SKIP_VERSION_CHECK: '1' };
+  return runtimeEnvironment(host, { home, temporary, own });
 }
 
 function ignoreRefusal(cause: unknown): void {

@@ -27,11 +27,14 @@ export function findScript(turns: readonly Turn[]): FoundScript {
       .filter(({ from }) => from === 'user')
       .map(({ text }) => text.replaceAll(markers, '').trim()),
     results: turns
-      .slice(marked + 1)
+      .slice(Math.max(marked, turns.findLastIndex(isToldToRepeat)) + 1)
       .filter(({ from }) => from === 'tool')
       .map(({ text }) => text),
   };
 }
+
+/** The one order that Reins gives in the user's place and that a script obeys: it begins again (H-042). */
+const isToldToRepeat = ({ from, text }: Turn) => from === 'user' && text.includes('Make the very same call again');
 
 const lastMarker = (text: string): RegExpExecArray | undefined =>
   [...text.matchAll(markers)].findLast(([, name = '']) => Object.hasOwn(scripts, name));

@@ -1,0 +1,80 @@
+import { accessSync, constants } from 'node:fs';
+import { createAcpRuntime, type AcpParts } from './acp-runtime.ts';
+import { findProgram } from '../../process/find-program.ts';
+import { instructionsOf } from './private-files.ts';
+import { isAbsolute } from 'node:path';
+import { leastCapabilities } from '../foreign/foreign-adapter.ts';
+import { objectOf, textOf } from './fields.ts';
+import { runtimeEnvironment } from '../foreign/line-process.ts';
+import type { Environment } from '../../process/child-environment.ts';
+import type { ForeignRuntime, OpenNative, ProgramStatus } from '../foreign/runtime.ts';
+import type { ProviderName } from '../../core/provider-names.ts';
+
+/** An agent that nobody has tried here, as its operator describes it (H-607). */
+export interface ConfiguredAcp {
+  /** Kebab-case; its base is `acp-<name>`. */
+  readonly name: string;
+  /** For people; absent: the name. */
+  readonly label?: string;
+  /** A path, or a name on the search path. */
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Environment;
+  /** Names of the variables that lead it to the relay; null: it is not led there. */
+  readonly baseUrlVariable: string | null;
+  readonly keyVariable: string | null;
+  readonly providers: readonly ProviderName[];
+}
+
+/** What holds for all that speak the protocol, and no more (H-607). */
+const capabilities = { ...leastCapabilities, text: 'stream', approvals: 'own-rules', cancel: 'in-band' } as const;
+
+export function createConfiguredAcpRuntime(agent: ConfiguredAcp, parts: Omit<AcpParts, 'path'>): ForeignRuntime {
+  const { name, label = name, providers } = agent;
+  const profile = {
+    base: `acp-${name}`,
+    label,
+    providers,
+    mcpTransports: ['http', 'sse', 'stdio'],
+    capabilities,
+    dialect: {
+      label,
+      callsFollowReply: false,
+      asksAlways: false,
+      nameOf: ({ title }) => textOf(title),
+      inputOf: ({ rawInput }) => (Object.keys(objectOf(rawInput)).length === 0 ? undefined : rawInput),
+      isFailure: () => false,
+    },
+    probe: () => Promise.resolve(look(agent, label, parts.host)),
+    launch: (options: OpenNative, program: string) =>
+      Promise.resolve(launch(agent, { options, program, host: parts.host })),
+  } as const satisfies Parameters<typeof createAcpRuntime>[0];
+  return createAcpRuntime(profile, parts);
+}
+
+function launch(
+  { args, env, baseUrlVariable, keyVariable }: ConfiguredAcp,
+  { options, program, host }: { readonly options: OpenNative; readonly program: string; readonly host: Environment },
+) {
+  const { home, temporary, lease, mcpServers, config } = options;
+  const own = {
+    ...env,
+    ...(baseUrlVariable === null ? {} : { [baseUrlVariable]: lease.url }),
+    ...(keyVariable === null ? {} : { [keyVariable]: lease.token }),
+  };
+  const environment = runtimeEnvironment(host, { home, temporary, own });
+  return { program, args, env: environment, mcpServers, foreword: instructionsOf(config) };
+}
+
+/** Its version is not asked for: nobody knows how. */
+function look({ command }: ConfiguredAcp, label: string, host: Environment): ProgramStatus {
+  const path = isAbsolute(command) ? command : findProgram(command, host['PATH']);
+  const status = { path, version: null, versionTried: false } as const;
+  try {
+    accessSync(path ?? '', constants.X_OK);
+    return { ...status, installed: true, problem: null };
+  } catch {
+    const message = `${label} is not at ${command}, or may not be executed by this user.`;
+    return { ...status, installed: false, problem: { code: 'not-installed', message } };
+  }
+}

@@ -1,0 +1,96 @@
+// What belongs to replies: their beginning, their end, and what the relay alone knows of them, since the protocol hides
+// requests, retries, served models and most usage (H-603).
+
+import { addUsage } from '../../core/usage.ts';
+import { providerError } from '../foreign/provider-error.ts';
+import { nothingSeen, type AcpState, type CallSeen, type Reduced, type Seen } from './acp-state.ts';
+import type { ErrorInfo, StopReason } from '../../core/outcome.ts';
+import type { NativeFact } from '../foreign/native-fact.ts';
+import type { RelayFact } from '../foreign/runtime.ts';
+
+/** The present reply, begun if none is under way. */
+export function withReply(state: AcpState): Reduced {
+  if (state.reply === 'coming') return [state, []];
+  const block = { ...state.block, number: state.block.number + 1, kind: null };
+  const calls: Record<string, CallSeen> = {};
+  for (const [id, call] of Object.entries(state.calls)) calls[id] = { ...call, isNew: false };
+  const { model } = state.seen;
+  const served: readonly NativeFact[] = model === null ? [] : [{ is: 'served', model }];
+  return [{ ...state, reply: 'coming', block, calls, isRefused: false }, [{ is: 'reply-begun' }, ...served]];
+}
+
+export function acceptReply(state: AcpState, stopReason: StopReason = 'end-turn'): Reduced {
+  if (state.reply !== 'coming') return [state, []];
+  const { seen, usage } = state;
+  const finishReason = finishOf(seen.finishReason) ?? stopReason;
+  return [
+    { ...state, reply: 'accepted', usage: null, owesUsage: usage === null },
+    [{ is: 'reply-accepted', finishReason, raw: seen.finishReason, usage }],
+  ];
+}
+
+/** Accepts it once all calls are told that the relay has counted in it. */
+export function acceptIfWhole(state: AcpState): Reduced {
+  const { how, calls } = state.seen;
+  const told = Object.values(state.calls).filter(({ isNew, input }) => isNew && input !== undefined).length;
+  return how === 'whole' && calls > 0 && told >= calls ? acceptReply(state) : [state, []];
+}
+
+export function reduceRelay(state: AcpState, fact: RelayFact): Reduced {
+  switch (fact.at) {
+    case 'asked':
+      return reduceAsked(state);
+    case 'answered':
+      return [{ ...state, seen: { ...state.seen, status: fact.status } }, []];
+    case 'byte':
+      return [state, [{ is: 'progress' }]];
+    case 'served': {
+      const next = { ...state, seen: { ...state.seen, model: fact.model } };
+      return [next, state.reply === 'coming' ? [{ is: 'served', model: fact.model }] : []];
+    }
+    case 'usage':
+      if (state.owesUsage) return [{ ...state, owesUsage: false }, [{ is: 'usage', usage: fact.usage }]];
+      return [{ ...state, usage: addUsage(state.usage, fact.usage) }, []];
+    case 'ended': {
+      const { how, finishReason, error, calls = 0 } = fact;
+      return acceptIfWhole({ ...state, seen: { ...state.seen, how, finishReason, error, calls } });
+    }
+  }
+}
+
+/** A request while the last one's reply was not accepted: the agent has taken it, or tries again without a word (H-024). */
+function reduceAsked(state: AcpState): Reduced {
+  const { how } = state.seen;
+  const asked = (next: AcpState): AcpState => ({ ...next, seen: { ...nothingSeen, isAsked: true } });
+  if (how === 'whole') {
+    const [accepted, facts] = acceptReply(state);
+    return [asked(accepted), facts];
+  }
+  if (how !== 'cut' && how !== 'refused') return [asked(state), []];
+  const [begun, facts] = withReply({ ...state, seen: { ...state.seen, model: null } });
+  const error = relayError(state.seen);
+  const lost: NativeFact = {
+    is: 'reply-lost',
+    reason: 'transient-error',
+    retryInMs: 0,
+    ...(error === null ? {} : { error }),
+  };
+  return [asked({ ...begun, reply: 'lost', usage: null }), [...facts, lost]];
+}
+
+/** Why the newest request has failed; null: it has not. */
+export function relayError({ how, status, error }: Seen): ErrorInfo | null {
+  if (how !== 'cut' && how !== 'refused') return null;
+  const message = error?.message ?? '';
+  return how === 'refused'
+    ? providerError({ status, type: error?.type ?? null, message })
+    : providerError({ status: null, type: null, message: `terminated ${message}` });
+}
+
+/** In the words of all wires; null: nothing that the agent's own word would not tell. */
+function finishOf(raw: string | null): StopReason | null {
+  if (raw === null) return null;
+  if (/^(length|max_(output_)?tokens|incomplete)$/i.test(raw)) return 'max-tokens';
+  if (/^(content_filter|safety|prohibited_content|blocklist|recitation|spii)$/i.test(raw)) return 'safety';
+  return /^refusal$/i.test(raw) ? 'refusal' : null;
+}

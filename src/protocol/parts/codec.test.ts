@@ -1,0 +1,419 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { arbitraryPart } from '../../testing/arbitrary-part.ts';
+import {
+  decodeStreamPart,
+  isStreamPartType,
+  marshalStreamPart,
+  marshalTagged,
+  PartType,
+  readStreamPart,
+  readTagged,
+  requireKeys,
+  StreamPartError,
+  UnknownPartTypeError,
+  type StreamPart,
+} from './index.ts';
+
+const counts = { inputTokens: {}, outputTokens: {} };
+const stop = { unified: 'stop' };
+const result = { type: 'tool-result', toolCallId: 'c', toolName: 't', result: 1 };
+const call = { type: 'tool-call', toolCallId: 'c', toolName: 't', input: '{}' };
+const step = { type: 'finish-step', finishReason: stop, usage: counts };
+const through = (part: unknown) => JSON.parse(marshalStreamPart(decodeStreamPart(part)));
+
+function faultOf(work: () => unknown): StreamPartError {
+  try {
+    work();
+  } catch (cause) {
+    if (cause instanceof StreamPartError) return cause;
+    throw cause;
+  }
+  throw new Error('Nothing was thrown.');
+}
+const decodeFault = (input: unknown) => faultOf(() => decodeStreamPart(input));
+
+const vectors: readonly (readonly [string, object])[] = [
+  ['stream-start, bare', { type: 'stream-start' }],
+  [
+    'stream-start with all warnings and a model',
+    {
+      type: 'stream-start',
+      warnings: [
+        { type: 'unsupported-setting', setting: 'temperature', details: 'no' },
+        { type: 'unsupported-tool', tool: 'search' },
+        { type: 'other', message: 'careful' },
+      ],
+      modelId: 'm-1',
+    },
+  ],
+  ['text-start with metadata', { type: 'text-start', id: 't1', harnessMetadata: { pi: { turn: 1 } } }],
+  ['text-delta', { type: 'text-delta', id: 't1', delta: 'Hi "you" \\ <&> \u2028' }],
+  ['text-end', { type: 'text-end', id: 't1' }],
+  ['reasoning-start', { type: 'reasoning-start', id: 'r1' }],
+  ['reasoning-delta', { type: 'reasoning-delta', id: 'r1', delta: 'Hm', harnessMetadata: { pi: {} } }],
+  ['reasoning-end', { type: 'reasoning-end', id: 'r1' }],
+  [
+    'tool-input-start with all optionals',
+    {
+      type: 'tool-input-start',
+      id: 'c1',
+      toolName: 'bash',
+      providerExecuted: true,
+      dynamic: false,
+      title: '',
+      providerMetadata: { x: { y: [null] } },
+    },
+  ],
+  ['tool-input-delta with escaped quotes', { type: 'tool-input-delta', id: 'c1', delta: '{"command":"ls \\"a\\""}' }],
+  ['tool-input-end with metadata', { type: 'tool-input-end', id: 'c1', providerMetadata: { x: {} } }],
+  [
+    'tool-call with native name and count',
+    { ...call, providerExecuted: true, nativeName: 'Bash', stepToolCallCount: 2 },
+  ],
+  ['tool-approval-request', { type: 'tool-approval-request', approvalId: 'a1', toolCallId: 'c1' }],
+  ['tool-result, failed and preliminary', { ...result, result: { error: 'x' }, isError: true, preliminary: true }],
+  ['tool-result null', { ...result, result: null }],
+  [
+    'finish-step with full usage and raw',
+    {
+      type: 'finish-step',
+      finishReason: { unified: 'tool-calls', raw: 'tool_use' },
+      usage: {
+        inputTokens: { total: 10, noCache: 4, cacheRead: 5, cacheWrite: 1 },
+        outputTokens: { total: 7, text: 5, reasoning: 2 },
+        raw: { input_tokens: 10, nested: { a: null } },
+      },
+    },
+  ],
+  ['finish with nothing counted', { type: 'finish', finishReason: stop, totalUsage: counts }],
+  ['file-change create', { type: 'file-change', event: 'create', path: '/w/a.ts' }],
+  ['file-change modify', { type: 'file-change', event: 'modify', path: '/w/a.ts' }],
+  ['file-change delete', { type: 'file-change', event: 'delete', path: '/w/a.ts' }],
+  [
+    'compaction with both counts',
+    { type: 'compaction', trigger: 'auto', summary: '', tokensBefore: 9, tokensAfter: 0 },
+  ],
+  ['error object', { type: 'error', error: { name: 'E', message: 'm' } }],
+  ['error string', { type: 'error', error: 'broken' }],
+  ['error null', { type: 'error', error: null }],
+  ['raw, mixed', { type: 'raw', rawValue: [1, 'a', null, { b: false }] }],
+];
+
+describe('P-110: round trips', () => {
+  test.each(vectors)('%s', (_name, part) => {
+    const text = marshalStreamPart(decodeStreamPart(JSON.stringify(part)));
+    expect(JSON.parse(text)).toEqual(part);
+    expect(text.startsWith(`{"type":${JSON.stringify('type' in part ? part.type : '')}`)).toBe(true);
+  });
+
+  test('every legal part of every type: what is written reads as what it was, `type` first, and reading is stable', () => {
+    fc.assert(
+      fc.property(arbitraryPart, (part) => {
+        const text = marshalStreamPart(part);
+        expect(text.startsWith(`{"type":"${part.type}"`)).toBe(true);
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(part)));
+        const read = decodeStreamPart(new TextEncoder().encode(`\uFEFF${text}`));
+        expect(decodeStreamPart(marshalStreamPart(read))).toStrictEqual(read);
+      }),
+    );
+  });
+
+  test('P-009: counts that are not known and a reason without its word are keys with nothing in them', () => {
+    expect(decodeStreamPart(step)).toStrictEqual({
+      type: 'finish-step',
+      finishReason: { unified: 'stop', raw: undefined },
+      usage: {
+        inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+        outputTokens: { total: undefined, text: undefined, reasoning: undefined },
+      },
+    });
+  });
+
+  test('P-020: required keys stand before optional ones, whatever order they came in', () => {
+    const part = decodeStreamPart({ harnessMetadata: {}, delta: 'd', id: 'i', type: 'text-delta' });
+    expect(marshalStreamPart(part)).toBe('{"type":"text-delta","id":"i","delta":"d","harnessMetadata":{}}');
+  });
+});
+
+describe('P-111: rejects', () => {
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+  test.each<readonly [string, unknown, object]>([
+    ['no delta', { type: 'text-delta', id: 'a' }, { code: 'missing_key', partType: 'text-delta', path: 'delta' }],
+    ['no id', { type: 'text-start' }, { code: 'missing_key', path: 'id' }],
+    ['E6: no result', { ...result, result: undefined }, { code: 'missing_key', path: 'result' }],
+    ['E4: a required null', { ...call, input: null }, { code: 'missing_key', path: 'input' }],
+    ['no totalUsage', { type: 'finish', finishReason: stop }, { code: 'missing_key', path: 'totalUsage' }],
+    ['no unified', { ...step, finishReason: {} }, { code: 'missing_key', path: 'finishReason.unified' }],
+    ['E9: a count of 0', { ...call, stepToolCallCount: 0 }, { code: 'bad_value', path: 'stepToolCallCount' }],
+    ['E9: a count of -1', { ...call, stepToolCallCount: -1 }, { code: 'bad_value' }],
+    ['E9: a count of 2.5', { ...call, stepToolCallCount: 2.5 }, { code: 'bad_value' }],
+    ['E9: a count that is text', { ...call, stepToolCallCount: '2' }, { code: 'bad_value' }],
+    ['E11: a count beyond 2^53-1', { ...call, stepToolCallCount: 2 ** 53 }, { code: 'bad_value' }],
+    ['E17: another reason', { ...step, finishReason: { unified: 'interrupted' } }, { code: 'bad_value' }],
+    ['E17: another event', { type: 'file-change', event: 'rename', path: 'p' }, { code: 'bad_value', path: 'event' }],
+    ['E17: another trigger', { type: 'compaction', trigger: 'later', summary: '' }, { code: 'bad_value' }],
+    ['E19: input that is an object', { ...call, input: {} }, { code: 'bad_value', path: 'input' }],
+    [
+      'E27: metadata without an object',
+      { type: 'text-end', id: 'a', harnessMetadata: { pi: 1 } },
+      { path: 'harnessMetadata.pi' },
+    ],
+    ['a bad token count', { ...step, usage: { inputTokens: { total: '9' } } }, { path: 'usage.inputTokens.total' }],
+    ['a bad warning', { type: 'stream-start', warnings: [{ type: 'unsupported-tool' }] }, { path: 'warnings[0].tool' }],
+    ['E2: null', 'null', { code: 'not_object' }],
+    ['E2: an array', '[]', { code: 'not_object' }],
+    ['E2: no type', '{"id":"a"}', { code: 'missing_type', partType: null }],
+    ['E2: a type that is a number', { type: 7 }, { code: 'missing_type' }],
+    ['no JSON', '{"type":', { code: 'not_json' }],
+    ['bytes that are no UTF-8', new Uint8Array([0x22, 0xff, 0x22]), { code: 'not_json' }],
+    ['257 levels', `{"type":"raw","rawValue":${nested(256)}}`, { code: 'too_large' }],
+    ['over-long text', `"${'x'.repeat(16 * 2 ** 20)}"`, { code: 'too_large' }],
+  ])('%s', (_name, input, fault) => {
+    const found = decodeFault(input);
+    expect(found).toMatchObject(fault);
+    expect(found).not.toBeInstanceOf(UnknownPartTypeError);
+  });
+
+  test('P-010: 256 levels pass, and both limits are the caller’s to set', () => {
+    expect(decodeStreamPart(`{"type":"raw","rawValue":${nested(255)}}`).type).toBe('raw');
+    expect(faultOf(() => decodeStreamPart('{"type":"raw","rawValue":[]}', { maxDepth: 1 })).code).toBe('too_large');
+    expect(faultOf(() => decodeStreamPart({ type: 'raw', rawValue: [1, 2, 3] }, { maxBytes: 4 })).code).toBe(
+      'too_large',
+    );
+  });
+
+  test('E1: an unknown type is an error of its own that holds the part, and a reader of logs gets it as it is', () => {
+    const part = { type: 'steering-message', text: 'hi', deep: { a: [null] } };
+    const found = decodeFault(JSON.stringify(part));
+    expect(found).toBeInstanceOf(UnknownPartTypeError);
+    expect(found).toMatchObject({ code: 'unknown_type', partType: 'steering-message', value: part });
+    expect(readStreamPart(JSON.stringify(part))).toEqual({ kind: 'unknown', partType: part.type, value: part });
+    expect(decodeFault({ type: 'toString' })).toBeInstanceOf(UnknownPartTypeError);
+    expect(readStreamPart({ type: 'raw' })).toEqual({ kind: 'part', part: { type: 'raw', rawValue: null } });
+    expect(faultOf(() => readStreamPart({ type: 'text-end' })).code).toBe('missing_key');
+  });
+
+  test('P-011: what is missing is named before what is wrong, and no message holds a value', () => {
+    const found = decodeFault({ type: 'text-delta', id: 'sk-secret'.length });
+    expect(found).toMatchObject({ code: 'missing_key', path: 'delta' });
+    for (const input of ['{"type":"text-end","id":["sk-secret"]}', '{"sk-secret', '{"type":"sk-secret"}'])
+      expect(decodeFault(input).message).not.toContain('sk-secret');
+  });
+
+  test('whatever is read, only typed errors come of it', () => {
+    const anything = fc.anything({
+      maxDepth: 4,
+      withBigInt: true,
+      withDate: true,
+      withMap: true,
+      withNullPrototype: true,
+      withSparseArray: true,
+      withTypedArray: true,
+    });
+    const mutated = fc
+      .tuple(arbitraryPart, fc.nat(9), anything)
+      .map(([part, at, value]) => ({ ...part, [Object.keys(part)[at] ?? 'extra']: value }));
+    fc.assert(
+      fc.property(fc.oneof(anything, mutated, fc.string(), fc.json(), fc.uint8Array()), (input) => {
+        let part: StreamPart;
+        try {
+          part = decodeStreamPart(input);
+        } catch (cause) {
+          expect(cause).toBeInstanceOf(StreamPartError);
+          return;
+        }
+        const again = decodeStreamPart(marshalStreamPart(part));
+        const wellFormed = JSON.parse(
+          JSON.stringify(part).replaceAll(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, '$1\uFFFD'),
+        );
+        expect(JSON.parse(JSON.stringify(again))).toEqual(wellFormed);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('P-112: where the two SDKs differ', () => {
+  test.each<readonly [string, unknown, unknown]>([
+    ['E3: an extra key is dropped', { ...result, seq: 4 }, result],
+    ['E5: null is a result', { ...result, result: null }, { ...result, result: null }],
+    [
+      'E7: null on what is optional is absence',
+      { ...call, providerExecuted: null, nativeName: null, stepToolCallCount: null, providerMetadata: null },
+      call,
+    ],
+    [
+      'E7: in usage and reason, too',
+      {
+        ...step,
+        finishReason: { unified: 'stop', raw: null },
+        usage: { ...counts, raw: null, inputTokens: { total: null } },
+      },
+      step,
+    ],
+    [
+      'E8: what is empty or false is kept',
+      { type: 'tool-input-start', id: '', toolName: '', providerExecuted: false, title: '', providerMetadata: {} },
+      { type: 'tool-input-start', id: '', toolName: '', providerExecuted: false, title: '', providerMetadata: {} },
+    ],
+    ['E8: an empty list is kept', { type: 'stream-start', warnings: [] }, { type: 'stream-start', warnings: [] }],
+    [
+      'E10: 2.0 is 2',
+      `{"type":"tool-call","toolCallId":"c","toolName":"t","input":"{}","stepToolCallCount":2.0}`,
+      { ...call, stepToolCallCount: 2 },
+    ],
+    [
+      'E12: a fractional count is rounded half up',
+      { type: 'compaction', trigger: 'manual', summary: 's', tokensBefore: 2.5, tokensAfter: 0.4 },
+      { type: 'compaction', trigger: 'manual', summary: 's', tokensBefore: 3, tokensAfter: 0 },
+    ],
+    [
+      'E13: a count that is none is not known',
+      `{"type":"compaction","trigger":"manual","summary":"s","tokensBefore":-1,"tokensAfter":1e999}`,
+      { type: 'compaction', trigger: 'manual', summary: 's' },
+    ],
+    ['E14: usage without its halves is empty', { ...step, usage: {} }, step],
+    [
+      'E14: usage without one half',
+      { ...step, usage: { outputTokens: { total: 3 } } },
+      { ...step, usage: { inputTokens: {}, outputTokens: { total: 3 } } },
+    ],
+    [
+      'E15: a warning of another type',
+      { type: 'stream-start', warnings: [{ type: 'deprecated', setting: 'x'.repeat(400) }] },
+      {
+        type: 'stream-start',
+        warnings: [{ type: 'other', message: `{"type":"deprecated","setting":"${'x'.repeat(269)}` }],
+      },
+    ],
+    [
+      'E16: a warning without its message',
+      { type: 'stream-start', warnings: [{ type: 'other' }] },
+      { type: 'stream-start', warnings: [{ type: 'other', message: '' }] },
+    ],
+    ['E18: an error without its value', { type: 'error' }, { type: 'error', error: null }],
+    ['E18: raw without its value', { type: 'raw' }, { type: 'raw', rawValue: null }],
+    ['E20: input that is no JSON', { ...call, input: '{"a":' }, { ...call, input: '{"a":' }],
+    ['E21: keys in another case are other keys', { type: 'text-end', id: 'a', ID: 'b' }, { type: 'text-end', id: 'a' }],
+    [
+      'E22: of the same key twice the last counts',
+      '{"type":"text-end","id":"a","id":"b"}',
+      { type: 'text-end', id: 'b' },
+    ],
+    [
+      'E24: a lone surrogate is written as U+FFFD',
+      { type: 'text-delta', id: 'a', delta: 'x\uD800y', harnessMetadata: { p: { '\uDC00': 1 } } },
+      { type: 'text-delta', id: 'a', delta: 'x\uFFFDy', harnessMetadata: { p: { '\uFFFD': 1 } } },
+    ],
+    ['E25: -0 is written as 0', '{"type":"raw","rawValue":-0}', { type: 'raw', rawValue: 0 }],
+    ['E28: keys of younger providers', { type: 'text-end', id: 'a', citations: [] }, { type: 'text-end', id: 'a' }],
+  ])('%s', (_name, input, written) => {
+    expect(through(input)).toEqual(written);
+  });
+
+  test('E23: `__proto__` in free JSON is data, and nowhere more', () => {
+    const text = '{"type":"tool-result","toolCallId":"c","toolName":"t","result":{"__proto__":{"polluted":true}}}';
+    expect(marshalStreamPart(decodeStreamPart(text))).toBe(text);
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+    expect(marshalStreamPart(decodeStreamPart('{"type":"text-end","__proto__":{"a":1},"id":"b"}'))).toBe(
+      '{"type":"text-end","id":"b"}',
+    );
+    expect(marshalTagged('x', JSON.parse('{"__proto__":{"a":1}}'))).toBe('{"type":"x","__proto__":{"a":1}}');
+  });
+
+  test('E24, E25: what is read stays as it was', () => {
+    expect(decodeStreamPart('{"type":"raw","rawValue":["\\ud800",-0]}')).toStrictEqual({
+      type: 'raw',
+      rawValue: ['\uD800', -0],
+    });
+  });
+
+  test('E26: nothing is escaped that JSON does not ask for', () => {
+    expect(marshalStreamPart({ type: 'text-delta', id: 'a', delta: '<&>' })).toContain('"<&>"');
+  });
+
+  test('P-017: the input stays as it is, and shares nothing with what was read', () => {
+    const input = Object.freeze({ ...result, result: Object.freeze({ a: Object.freeze([1]) }) });
+    const read = decodeStreamPart(input);
+    expect(read).toEqual(input);
+    expect(read.type === 'tool-result' && read.result).not.toBe(input.result);
+  });
+});
+
+describe('P-025: what cannot be written is refused', () => {
+  const cycle: unknown[] = [];
+  cycle.push(cycle, cycle);
+  test.each<readonly [string, unknown]>([
+    ['a missing key', { type: 'text-delta', id: 'a' }],
+    ['a wrong type', { type: 'text-end', id: 1 }],
+    ['an unknown type', { type: 'custom' }],
+    ['NaN', { ...result, result: NaN }],
+    ['infinity', { type: 'raw', rawValue: [Infinity] }],
+    ['a bigint', { ...result, result: 1n }],
+    ['a function', { type: 'raw', rawValue: () => 1 }],
+    ['a date', { type: 'raw', rawValue: new Date(0) }],
+    ['a cycle', { type: 'raw', rawValue: cycle }],
+    ['more levels than are read', { type: 'raw', rawValue: JSON.parse('['.repeat(300) + ']'.repeat(300)) }],
+  ])('%s', (_name, part) => {
+    expect(faultOf(() => marshalStreamPart(part as StreamPart))).toMatchObject({
+      code: 'unencodable',
+      name: 'StreamPartError',
+    });
+  });
+
+  test('P-023: an Error is its name, message and code, without a stack, however deep it lies', () => {
+    const error = Object.assign(new TypeError('broken'), { code: 'E_X' });
+    expect(JSON.parse(marshalStreamPart({ type: 'error', error }))).toEqual({
+      type: 'error',
+      error: { name: 'TypeError', message: 'broken', code: 'E_X' },
+    });
+    expect(JSON.parse(marshalStreamPart({ type: 'error', error: { cause: error, cycle, n: 1n } })).error).toEqual({
+      cause: { name: 'TypeError', message: 'broken', code: 'E_X' },
+      cycle: ['[circular]', '[circular]'],
+      n: '1',
+    });
+    expect(marshalStreamPart({ type: 'error', error: undefined })).toBe('{"type":"error","error":null}');
+  });
+});
+
+describe('P-113: helpers', () => {
+  test('there are 19 types, and nothing else is one', () => {
+    expect(Object.values(PartType).toSorted()).toEqual(
+      [...new Set(vectors.map(([, part]) => ('type' in part ? part.type : '')))].toSorted(),
+    );
+    expect(Object.values(PartType)).toHaveLength(19);
+    expect(Object.values(PartType).every(isStreamPartType)).toBe(true);
+    expect(['toString', '__proto__', 'Text-Delta', '', 1, null, ['raw']].some(isStreamPartType)).toBe(false);
+  });
+
+  test('a tagged object has its type first, whatever type it held', () => {
+    expect(marshalTagged('x', {})).toBe('{"type":"x"}');
+    expect(marshalTagged('x', { a: 1, type: 'y', b: undefined })).toBe('{"type":"x","a":1}');
+    for (const value of [null, 'a', [], undefined, new Date(0), { a: NaN }])
+      expect(faultOf(() => marshalTagged('x', value)).code).toBe('unencodable');
+  });
+
+  test('reading a tag takes any type and keeps every member', () => {
+    expect(readTagged('{"a":[1],"type":"of-tomorrow"}')).toEqual({
+      type: 'of-tomorrow',
+      fields: { a: [1], type: 'of-tomorrow' },
+    });
+    expect(['x', '3', '{}', '{"type":1}'].map((data) => faultOf(() => readTagged(data)).code)).toEqual([
+      'not_json',
+      'not_object',
+      'missing_type',
+      'missing_type',
+    ]);
+  });
+
+  test('of required keys the first one that is missing is named; null counts only where it may', () => {
+    expect(faultOf(() => requireKeys('x', { a: 1, b: null }, ['a', 'b', 'c']))).toMatchObject({
+      code: 'missing_key',
+      partType: 'x',
+      path: 'b',
+    });
+    expect(faultOf(() => requireKeys('x', { a: 1, b: null }, ['c', 'b'], ['b'])).path).toBe('c');
+    expect(() => requireKeys('x', { b: null }, ['b'], ['b'])).not.toThrow();
+  });
+});
