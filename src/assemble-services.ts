@@ -18,7 +18,7 @@ const sweepEveryMs = 3_600_000;
 
 type Given = Pick<
   Services,
-  'store' | 'clock' | 'logger' | 'harnesses' | 'workspaces' | 'files' | 'uploads' | 'settings'
+  'store' | 'clock' | 'logger' | 'harnesses' | 'workspaces' | 'files' | 'uploads' | 'settings' | 'agentTurns'
 >;
 
 /** @param slots  Absent: each task begins at once. */

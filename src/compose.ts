@@ -3,6 +3,7 @@
 import { assembleServices, startUpkeep } from './assemble-services.ts';
 import { createHarnessTools, type HarnessToolsOptions } from './harness-tools.ts';
 import { createRuntimeExtras } from './runtime-extras.ts';
+import { openAgentTurns, workspaceRoot } from './open-agent-turns.ts';
 import { openForeign } from './open-foreign.ts';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -49,7 +50,7 @@ import type { HarnessAdapter } from './harnesses/harness.ts';
 import type { OwnershipPolicy } from './tasks/ownership.ts';
 import type { PrincipalLimitSettings } from './tasks/principal-limits.ts';
 import { repeat, type Repeated } from './tasks/repeat.ts';
-import type { Services } from './tasks/services.ts';
+import type { AgentTurns, Services } from './tasks/services.ts';
 import type { Store } from './stores/store.ts';
 
 /** The principal of the operator's key and of `reins run` (DESIGN 5). */
@@ -123,6 +124,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     ownership,
     linkBase,
     onCommit: (tookMs) => metrics.committed(tookMs),
+    agentTurns: openAgentTurns(config, logger),
   });
   metrics.watch(services);
   stack.defer(() => services.log.close());
@@ -225,6 +227,7 @@ function optionsOfTools(
   return {
     ...parts,
     dataDir: server.dataDir,
+    hidden: [workspaceRoot({ agent, server })],
     shell: () => tools.shell(),
     network,
     reach: { allowHosts: agent.fetchHosts },
@@ -342,6 +345,7 @@ function createServices(o: {
   readonly uploads?: Uploads;
   readonly harnessTools?: HarnessTools;
   readonly onCommit?: (tookMs: number) => void;
+  readonly agentTurns?: AgentTurns;
 }): Services {
   const { config, store, workspaces, logger, clock, ownership: policy = {} } = o;
   const { limits, retention, agent } = config;
@@ -354,6 +358,7 @@ function createServices(o: {
     workspaces,
     files: o.files ?? null,
     uploads: o.uploads ?? null,
+    ...(o.agentTurns === undefined ? {} : { agentTurns: o.agentTurns }),
     policy,
     onCommit: o.onCommit,
     slots: { concurrent: limits.concurrentTasks, queued: limits.queuedTasks },

@@ -119,6 +119,14 @@ const groups = {
     mcp: z.array(mcpServer).default([]),
     /** Folders that are skills, or hold some (E-904). */
     skills: z.array(text).default([]),
+    /** Of `POST /api/agent`: holds a folder for each principal; null = one in the data folder (A-014). */
+    workspace: text.nullable().default(null),
+    /** Principals that have none; `*` names all. */
+    workspaceOff: z.array(text).default([]),
+    /** Directory of a turn that names none. One that cannot be is ignored with a warning, as is the effort below. */
+    defaultCwd: z.string().nullable().default(null),
+    /** How much models are asked to think; null = those whose name says that they do (A-060). */
+    reasoning: z.string().nullable().default(null),
   }),
   harnesses: z.strictObject({
     preferred: text.default('native'),
@@ -298,6 +306,8 @@ const variables: Readonly<Record<string, readonly [string, string]>> = {
   REINS_PUBLIC_URL: ['server', 'publicUrl'],
   REINS_DEMO_SPEED: ['demo', 'speed'],
   REINS_LOG_LEVEL: ['server', 'logLevel'],
+  SANDBOX_DEFAULT_CWD: ['agent', 'defaultCwd'],
+  AGENT_REASONING: ['agent', 'reasoning'],
 };
 const options: typeof variables = {
   host: ['server', 'host'],
@@ -337,10 +347,14 @@ function readLayer(path: string, readFile: (path: string) => string | null, requ
 function withPaths(layer: Layer, folder: string): Layer {
   const absolute = (group: string, key: string) => {
     const path = layer[group]?.[key];
-    return typeof path === 'string' ? { [group]: { ...layer[group], [key]: toPath(path, folder) } } : {};
+    return typeof path === 'string' ? { [key]: toPath(path, folder) } : {};
   };
   const skills = layer['agent']?.['skills'];
-  const agent = { ...layer['agent'], ...absolute('agent', 'template')['agent'] };
+  const agent = {
+    ...layer['agent'],
+    ...absolute('agent', 'template'),
+    ...absolute('agent', 'workspace'),
+  };
   const templates = layer['agent']?.['templates'];
   const pathsOf = (paths: unknown[]) => paths.map((path) => toPath(String(path), folder));
   const folders = {
@@ -348,7 +362,7 @@ function withPaths(layer: Layer, folder: string): Layer {
     ...(Array.isArray(templates) ? { templates: pathsOf(templates) } : {}),
   };
   const tls = layer['server']?.['tls'];
-  const server = { ...layer['server'], ...absolute('server', 'dataDir')['server'], ...tlsWithPaths(tls, folder) };
+  const server = { ...layer['server'], ...absolute('server', 'dataDir'), ...tlsWithPaths(tls, folder) };
   return {
     ...layer,
     ...(layer['server'] === undefined ? {} : { server }),
@@ -448,10 +462,20 @@ function readIfThere(path: string): string | null {
 }
 
 /** Everything in the settings that no log line and no error may show (E-071). */
-export function secretsOf({ server, models, agent }: Config): readonly string[] {
-  const keys = Object.values(models.credentials).map(({ apiKey }) => apiKey);
-  const ofServers = agent.mcp.flatMap((each) => Object.values('url' in each ? (each.headers ?? {}) : (each.env ?? {})));
-  return [server.apiKey, ...keys, ...ofServers].flatMap((secret) => secret ?? []);
+export function secretsOf(config: Config): readonly string[] {
+  return namedSecrets(config).map(({ value }) => value);
+}
+
+/** With what the operator calls each. */
+export function namedSecrets({ server, models, agent }: Config): readonly { readonly name: string; readonly value: string }[] {
+  const keys = providerNames.map((name) => [`${environmentPrefix[name]}_API_KEY`, models.credentials[name]?.apiKey] as const);
+  const ofServers = agent.mcp.flatMap((each) =>
+    Object.entries('url' in each ? (each.headers ?? {}) : (each.env ?? {})).map(
+      ([name, value]) => [`agent.mcp ${each.name} ${name}`, value] as const,
+    ),
+  );
+  const all = [['REINS_API_KEY', server.apiKey] as const, ...keys, ...ofServers];
+  return all.flatMap(([name, value]) => (value === null || value === undefined ? [] : [{ name, value }]));
 }
 
 /** What a command about a server is told, or finds in the data folder on this machine; null: neither. */

@@ -32,6 +32,8 @@ import type { ToolSource } from './engine/tool.ts';
 export interface HarnessToolsOptions extends McpDeps {
   readonly store: Store;
   readonly dataDir: string;
+  /** Further folders that no program of a plugin may see. */
+  readonly hidden?: readonly string[];
   /** Folders with skills of the server's own. */
   readonly skills: readonly string[];
   readonly shell: () => Promise<Shell | null>;

@@ -5,6 +5,7 @@ import { hostEnvironment, type Config } from './config.ts';
 import { lazyTools } from './engine/lazy-tools.ts';
 import { openMcp } from './engine/mcp/open-mcp.ts';
 import { openShell } from './open-shell.ts';
+import { workspaceRoot } from './open-agent-turns.ts';
 import { packageVersion } from './version.ts';
 import type { Clock } from './core/clock.ts';
 import type { Logger } from './core/logger.ts';
@@ -29,7 +30,7 @@ export function nativeTools(
   const { logger } = parts;
   const { shell, fetchHosts, mcp } = agent;
   let opening: Promise<Shell | null> | null = null;
-  const shellOnce = () => (opening ??= openShell({ ...shell, hidden: [server.dataDir] }, parts));
+  const shellOnce = () => (opening ??= openShell({ ...shell, hidden: [server.dataDir, workspaceRoot({ agent, server })] }, parts));
   const bash = async () => {
     const opened = await shellOnce();
     return { tools: opened === null ? [] : [createBashTool(opened)] };

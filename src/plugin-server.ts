@@ -11,6 +11,8 @@ import type { StdioServer } from './engine/mcp/mcp-server.ts';
 
 export interface PluginHost {
   readonly dataDir: string;
+  /** Further folders that no program of a plugin may see. */
+  readonly hidden?: readonly string[];
   /** Ours: where programs and the home are found. */
   readonly environment: Environment;
   readonly shell: () => Promise<Shell | null>;
@@ -43,7 +45,7 @@ export async function pluginServer(
       const bubblewrap = findProgram('bwrap', host.environment['PATH']);
       if (bubblewrap === null) return null;
       const { dataDir, network, environment } = host;
-      const hidden = [dataDir, ...credentialPaths(environment['HOME'] ?? homedir())];
+      const hidden = [dataDir, ...(host.hidden ?? []), ...credentialPaths(environment['HOME'] ?? homedir())];
       const shown = { readOnly: [place.root], writable: [data] };
       const { workspace } = place;
       return { ...common, ...sandboxProgram({ ...program, bubblewrap, workspace, hidden, network, shown }) };

@@ -78,6 +78,7 @@ function asksOf(i: Ids, own: Ids): Readonly<Record<string, readonly Ask[]>> {
     'GET /v1/reins/openapi.json': [],
     'POST /v1/files': [],
     'GET /v1/reins/usage': [],
+    'POST /api/agent': [],
     // The link is its own credential: who has it may read (U-084).
     'GET /v1/shared/:secret': [],
     // Of the whole server, for admins (UR-25, UR-42): everybody else is refused, whatever is named.

@@ -3,6 +3,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { authenticate, requireScope, type KeyStore } from '../auth/authenticate.ts';
+import { AgentRefusal } from '../protocol/agent/agent-refusal.ts';
 import { RequestError } from '../core/errors.ts';
 import { negotiateVersion } from '../protocol/uhp/versions.ts';
 import type { Route, Verb } from './route.ts';
@@ -14,10 +15,22 @@ export async function admit(keys: KeyStore, request: FastifyRequest, reply: Fast
     await identify(keys, request, { reply, open: isOpenPath(request.url) });
     throw routeNotFound();
   }
-  await identify(keys, request, { reply, open: Object.values(route.verbs).some((verb) => verb.open === true) });
   const verb = verbOf(route, request.method);
-  if (verb === undefined) throw methodNotAllowed(route);
+  if (route.dialect === 'agent') {
+    if (verb === undefined) throw methodNotAllowed(route);
+    request.caller = await authenticate(keys, request.headers.authorization);
+    requireJson(oneHeader(request.headers['content-type']));
+  } else {
+    await identify(keys, request, { reply, open: Object.values(route.verbs).some(({ open }) => open === true) });
+    if (verb === undefined) throw methodNotAllowed(route);
+  }
   if (request.caller !== null && verb.open !== true) requireScope(request.caller, verb.scope);
+}
+
+/** Known before the body is read; one that is announced as nothing is taken for JSON. @throws AgentRefusal */
+function requireJson(contentType: string | undefined): void {
+  if (contentType === undefined || /^\s*(?:application|text)\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType)) return;
+  throw new AgentRefusal(415, 'Send application/json.');
 }
 
 /** Version, then credential (U-023). The version header is replaced on the raw answer, so that streams carry it, too. */

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { InvalidInputError, RequestError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { agentRefusalBody } from '../protocol/agent/agent-refusal.ts';
 import { toEnvelope } from '../protocol/uhp/error.ts';
 import { verbOf } from './door.ts';
 
@@ -57,11 +58,18 @@ export function sendError(
   });
   if (answer.status >= 500)
     logger.error('A request failed.', { request_id: request.id, method: request.method, code: answer.code }, error);
+  const isAgent = route?.dialect === 'agent' || isAgentPath(request.url);
+  const body = isAgent ? agentRefusalBody(answer, request.id) : toEnvelope(answer);
   void reply
     .code(answer.status)
     .headers(answer.headers)
     .type('application/json; charset=utf-8')
-    .send(toEnvelope(answer));
+    .send(body);
+}
+
+/** Where nothing is, it is still the client of that path that reads the answer. */
+function isAgentPath(url: string): boolean {
+  return /^\/api\/agent(?:[/?]|$)/.test(url);
 }
 
 /** Answers bytes that are no HTTP request: Node gives these to nobody else (U-050, U-022). */

@@ -21,6 +21,7 @@ import { admit, identify, isOpenPath, verbOf } from './door.ts';
 import { answerBadHttp, sendError } from './error-mapping.ts';
 import { addFormBody } from './form-body.ts';
 import { addJsonBody } from './json-body.ts';
+import { addTextBody } from './text-body.ts';
 import { createCors } from './cors.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import type { AuditFact } from '../tasks/append-audit.ts';
@@ -64,7 +65,10 @@ export function createRouteServer(routes: readonly Route[], options: RouteServer
   const standing = createStandingHeaders(options);
   const cors = createCors(options.settings.allowedOrigins ?? []);
   const app = createApp(options);
-  for (const route of routes) addRoute(app, route, { calls, audit: (fact) => options.audit(fact) });
+  const parts = { calls, audit: (fact: AuditFact) => options.audit(fact) };
+  for (const route of routes)
+    if (route.dialect === undefined) addRoute(app, route, parts);
+    else app.register(async (scope) => addRoute(addTextBody(scope), route, parts));
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     // Overwritten, never trusted: Fastify takes its request id from here.
     const headers = standing();

@@ -6,6 +6,8 @@ import type { Scope } from '../auth/keys.ts';
 export interface Route {
   readonly path: string;
   readonly verbs: Readonly<Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Verb>>>;
+  /** Not of the protocol: methods are judged first, bodies come as text, and refusals are `{ error }` (A-006, A-010). */
+  readonly dialect?: 'agent';
 }
 
 export type Verb =

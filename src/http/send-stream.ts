@@ -3,7 +3,7 @@ import type { Logger } from '../core/logger.ts';
 import { sseHeaders } from '../protocol/sse.ts';
 import type { Call } from './route.ts';
 import type { Metrics } from './metrics.ts';
-import { writeSse, type SseBatch } from './sse-writer.ts';
+import { writeSse, type SseBatch, type SseWriterOptions } from './sse-writer.ts';
 
 export interface StreamSettings {
   readonly clock: Clock;
@@ -11,11 +11,15 @@ export interface StreamSettings {
   readonly metrics?: Metrics | null;
 }
 
-export type SendStream = (call: Call, open: (signal: AbortSignal) => AsyncIterable<SseBatch>) => Promise<void>;
+export type SendStream = (
+  call: Call,
+  open: (signal: AbortSignal) => AsyncIterable<SseBatch>,
+  options?: Pick<SseWriterOptions, 'comment'>,
+) => Promise<void>;
 
 /** Turns an answer into an event stream. What can be refused is refused before: here the headers go out (U-304). */
 export function createSendStream({ logger, clock, metrics = null }: StreamSettings): SendStream {
-  return async (call, open) => {
+  return async (call, open, options = {}) => {
     const { request, reply } = call;
     if (request.method === 'HEAD') {
       reply.headers(sseHeaders).send();
@@ -27,7 +31,7 @@ export function createSendStream({ logger, clock, metrics = null }: StreamSettin
     const openedAtMs = clock.now();
     const batches = noteFirst(open(signal), () => seen?.firstEvent((clock.now() - openedAtMs) / 1_000));
     try {
-      await writeSse(reply.raw, batches, { clock, signal });
+      await writeSse(reply.raw, batches, { clock, signal, ...options });
     } catch (cause) {
       logger.error('A stream broke off.', { request_id: request.id }, cause);
     } finally {

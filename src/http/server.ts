@@ -4,6 +4,7 @@ import type { PdfPreview } from '../files/pdf-preview.ts';
 import type { Services } from '../tasks/services.ts';
 import { createRouteServer, type HttpServer, type RouteServerOptions } from './route-server.ts';
 import { appendAudit, type AuditFact } from '../tasks/append-audit.ts';
+import { agentRoutes } from './routes/agent.ts';
 import { approvalRoutes } from './routes/approvals.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { discoveryRoutes } from './routes/discovery.ts';
@@ -71,6 +72,7 @@ export function routesOf({
     ...harnessFeedRoutes(services, sendStream),
     ...modelRoutes(services),
     ...responseRoutes(services, sendStream),
+    ...agentRoutes(services, sendStream),
     ...sessionRoutes(services),
     ...approvalRoutes(services),
     ...ruleRoutes(services),

@@ -24,6 +24,8 @@ export interface SseWriterOptions {
   readonly clock: Clock;
   /** Given to the source, too (W6). */
   readonly signal: AbortSignal;
+  /** The comment that keeps the connection alive; absent: the protocol's. */
+  readonly comment?: string;
 }
 
 export interface SseBatch {
@@ -120,10 +122,10 @@ function accepted(response: ServerResponse, event: 'drain' | 'close', options: S
   });
 }
 
-function startKeepAlive(response: ServerResponse, { clock }: SseWriterOptions): () => void {
+function startKeepAlive(response: ServerResponse, { clock, comment = keepAlive }: SseWriterOptions): () => void {
   const arm = () =>
     clock.timer(keepAliveMs, () => {
-      if (!response.destroyed && response.socket?.writableNeedDrain !== true) writeChunk(response, keepAlive);
+      if (!response.destroyed && response.socket?.writableNeedDrain !== true) writeChunk(response, comment);
       cancel = arm();
     });
   let cancel = arm();

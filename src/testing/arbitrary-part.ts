@@ -29,7 +29,8 @@ const warning = fc.oneof(
 
 function part(type: StreamPart['type'], required: Fields, optional: Fields = {}): fc.Arbitrary<unknown> {
   const keys = Object.keys(required);
-  return fc.record({ type: fc.constant(type), ...required, ...optional }, { requiredKeys: ['type', ...keys] });
+  const fields: Fields = { type: fc.constant(type), ...required, ...optional };
+  return fc.record(fields, { requiredKeys: ['type', ...keys] });
 }
 type Fields = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 

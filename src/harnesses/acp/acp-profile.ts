@@ -33,6 +33,8 @@ export interface AcpDialect {
   readonly callsFollowReply: boolean;
   /** Every call asks before it runs, whatever status it is said to have (H-041). */
   readonly asksAlways: boolean;
+  /** What asks for a call shows less of it than what is told of it beside: the question waits for that. */
+  readonly asksWithLess: boolean;
   /** Of the first that is told of a call. */
   nameOf(call: JsonObject): string;
   /** Undefined: its arguments are not told yet. */

@@ -10,6 +10,8 @@ export interface AcpState {
   /** The text block that is being written: its number, its kind, and the message that it is of. */
   readonly block: { readonly number: number; readonly kind: 'text' | 'thinking' | null; readonly messageId: string };
   readonly calls: Readonly<Record<string, CallSeen>>;
+  /** By call: what asks for it before its arguments are told. */
+  readonly held: Readonly<Record<string, Permission>>;
   /** Prompts that are not answered yet; a steer is one, too. */
   readonly openPrompts: number;
   /** Of the newest request that passed the relay. */
@@ -31,6 +33,7 @@ export interface CallSeen {
   /** Whether its reply is the present one. */
   readonly isNew: boolean;
   readonly isRunning: boolean;
+  readonly isOver: boolean;
   readonly output: string;
 }
 
@@ -46,9 +49,16 @@ export interface Seen {
   readonly error: RelayError | null;
 }
 
+export interface Permission {
+  readonly from: 'permission';
+  readonly request: string;
+  readonly call: JsonObject;
+  readonly bySubAgent: boolean;
+}
+
 export type AcpNative =
   | { readonly from: 'update'; readonly update: JsonObject }
-  | { readonly from: 'permission'; readonly request: string; readonly call: JsonObject; readonly bySubAgent: boolean }
+  | Permission
   /** Our answer to a permission. */
   | { readonly from: 'refusal' }
   | { readonly from: 'prompted' }
@@ -74,6 +84,7 @@ export const turnBegun: AcpState = {
   reply: 'none',
   block: { number: 0, kind: null, messageId: '' },
   calls: {},
+  held: {},
   openPrompts: 0,
   seen: nothingSeen,
   usage: null,

@@ -41,6 +41,7 @@ export function createConfiguredAcpRuntime(agent: ConfiguredAcp, parts: Omit<Acp
       label,
       callsFollowReply: false,
       asksAlways: false,
+      asksWithLess: false,
       nameOf: ({ title }) => textOf(title),
       inputOf: ({ rawInput }) => (Object.keys(objectOf(rawInput)).length === 0 ? undefined : rawInput),
       isFailure: () => false,

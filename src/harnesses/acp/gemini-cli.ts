@@ -38,6 +38,7 @@ export const geminiDialect: AcpDialect = {
   label: 'Gemini CLI',
   callsFollowReply: true,
   asksAlways: true,
+  asksWithLess: false,
   // Its ids begin with the tool's name, and are the only place for it.
   nameOf: ({ toolCallId, title }) => /^(.+?)__./.exec(textOf(toolCallId))?.[1] ?? textOf(title),
   inputOf,

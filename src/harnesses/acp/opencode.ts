@@ -35,6 +35,7 @@ export const opencodeDialect: AcpDialect = {
   label: 'OpenCode',
   callsFollowReply: false,
   asksAlways: true,
+  asksWithLess: true,
   nameOf: ({ title }) => textOf(title),
   inputOf,
   isFailure: ({ title }) => title === 'Invalid Tool',

@@ -4,7 +4,7 @@
 import { acceptIfWhole, acceptReply, withReply } from './reduce-reply.ts';
 import { objectOf, textIn, textOf } from './fields.ts';
 import type { AcpDialect } from './acp-profile.ts';
-import type { AcpNative, AcpState, CallSeen, Reduced } from './acp-state.ts';
+import type { AcpState, CallSeen, Permission, Reduced } from './acp-state.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { NativeCall, NativeFact, UseKind } from '../foreign/native-fact.ts';
 
@@ -18,6 +18,11 @@ export function reduceCall(state: AcpState, update: JsonObject, dialect: AcpDial
   const [told, facts] = tellCall(state, update, { dialect, isWhole: status !== 'pending' && status !== '' });
   const call = told.calls[id];
   if (call === undefined) return [told, facts];
+  const { [id]: waiting, ...held } = told.held;
+  if (waiting !== undefined && call.input !== undefined) {
+    const [asked, gate] = reducePermission({ ...told, held }, waiting, dialect);
+    return [asked, [...facts, ...gate]];
+  }
   const output = textIn(update['content']) || textOf(objectOf(update['rawOutput'])['output']);
   const more: NativeFact[] = [];
   if (status === 'in_progress' && !dialect.asksAlways && !call.isRunning)
@@ -29,16 +34,18 @@ export function reduceCall(state: AcpState, update: JsonObject, dialect: AcpDial
     const outcome = status === 'failed' || dialect.isFailure(update) ? 'error' : 'ok';
     more.push({ is: 'call-ended', id, outcome, content: output });
   }
-  const seen = { ...call, isRunning: status === 'in_progress', output: output === '' ? call.output : output };
+  const seen = {
+    ...call,
+    isRunning: status === 'in_progress',
+    isOver: isEnd,
+    output: output === '' ? call.output : output,
+  };
   return [{ ...told, calls: { ...told.calls, [id]: seen } }, [...facts, ...more]];
 }
 
 /** `session/request_permission`. */
-export function reducePermission(
-  state: AcpState,
-  { request, call: given, bySubAgent }: Extract<AcpNative, { from: 'permission' }>,
-  dialect: AcpDialect,
-): Reduced {
+export function reducePermission(state: AcpState, permission: Permission, dialect: AcpDialect): Reduced {
+  const { request, call: given, bySubAgent } = permission;
   const id = textOf(given['toolCallId']) || request;
   const use = useKindOf(textOf(given['kind']));
   const rest = use === undefined ? {} : { useKind: use };
@@ -46,6 +53,8 @@ export function reducePermission(
     const call = { id, name: dialect.nameOf(given), input: dialect.inputOf(given) ?? {} };
     return [state, [{ is: 'gate', request, call, ...rest, bySubAgent }]];
   }
+  if (dialect.asksWithLess && state.calls[id]?.input === undefined)
+    return [{ ...state, held: { ...state.held, [id]: permission } }, []];
   const [told, facts] = tellCall(state, { ...given, toolCallId: id }, { dialect, isWhole: true });
   const call = told.calls[id];
   if (call === undefined) return [told, facts];
@@ -64,7 +73,7 @@ function tellCall(
   const [begun, facts] = known === undefined ? withReply(state) : ([state, []] as const);
   const name = known?.name ?? dialect.nameOf(update);
   const input = dialect.inputOf(update) ?? (isWhole ? {} : undefined);
-  const call: CallSeen = { output: '', isRunning: false, isNew: true, ...known, name, input };
+  const call: CallSeen = { output: '', isRunning: false, isOver: false, isNew: true, ...known, name, input };
   const next = { ...begun, calls: { ...begun.calls, [id]: call } };
   const begins: readonly NativeFact[] = known === undefined ? [{ is: 'call-begun', id, name }] : [];
   if (input === undefined) return [next, [...facts, ...begins]];

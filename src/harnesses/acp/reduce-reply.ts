@@ -3,20 +3,22 @@
 
 import { addUsage } from '../../core/usage.ts';
 import { providerError } from '../foreign/provider-error.ts';
-import { nothingSeen, type AcpState, type CallSeen, type Reduced, type Seen } from './acp-state.ts';
+import { nothingSeen, type AcpState, type Reduced, type Seen } from './acp-state.ts';
 import type { ErrorInfo, StopReason } from '../../core/outcome.ts';
 import type { NativeFact } from '../foreign/native-fact.ts';
 import type { RelayFact } from '../foreign/runtime.ts';
 
-/** The present reply, begun if none is under way. */
+/** The present reply, begun if none is under way; one whose call has ended was whole, whoever has not said so (H-021). */
 export function withReply(state: AcpState): Reduced {
-  if (state.reply === 'coming') return [state, []];
-  const block = { ...state.block, number: state.block.number + 1, kind: null };
-  const calls: Record<string, CallSeen> = {};
-  for (const [id, call] of Object.entries(state.calls)) calls[id] = { ...call, isNew: false };
-  const { model } = state.seen;
+  const told = Object.values(state.calls);
+  if (state.reply === 'coming' && !told.some(({ isNew, isOver }) => isNew && isOver)) return [state, []];
+  const [before, accepts] = acceptReply(state, 'tool-use');
+  const block = { ...before.block, number: before.block.number + 1, kind: null };
+  const calls = Object.fromEntries(Object.entries(before.calls).map(([id, call]) => [id, { ...call, isNew: false }]));
+  const { model } = before.seen;
   const served: readonly NativeFact[] = model === null ? [] : [{ is: 'served', model }];
-  return [{ ...state, reply: 'coming', block, calls, isRefused: false }, [{ is: 'reply-begun' }, ...served]];
+  const next = { ...before, reply: 'coming', block, calls, isRefused: false } as const;
+  return [next, [...accepts, { is: 'reply-begun' }, ...served]];
 }
 
 export function acceptReply(state: AcpState, stopReason: StopReason = 'end-turn'): Reduced {

@@ -47,6 +47,8 @@ export function createCodexRuntime(parts: {
     host,
     marker: random.token(),
     versionArgs: ['--version'],
+    // It makes its folder even then, where it may.
+    env: { CODEX_HOME: '/dev/null' },
     versionIn: (text) => /^codex-cli (\S+)/m.exec(text)?.[1] ?? null,
     tried: [tried],
     install: `npm install --global @openai/codex@${tried}`,

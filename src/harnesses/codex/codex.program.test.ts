@@ -1,3 +1,4 @@
+import { allowAll, type RunConfig } from '../../core/run-event.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   chmodSync,
@@ -182,6 +183,19 @@ describe.skipIf(found.kind === 'absent')(title, { timeout: 30_000 }, () => {
     expect((await session.stop()).unstopped).toEqual([]);
     expect(await processes()).toEqual([]);
     expect(await session.gone).toMatch(/^Codex (exited|was ended)/);
+  });
+
+  test('H-940: an interrupt in a text ends the call to the model, and the session goes on', async () => {
+    const { open } = rig();
+    const session = await open();
+    const turn = session.prompt(says('[[slowtext:100]] Go.'));
+    const { end } = await play(turn, undefined, async (fact) => {
+      if (fact.is === 'text') turn.interrupt();
+    });
+    expect(end).toEqual({ as: 'interrupted' });
+    await until(async () => model.requests.at(-1)?.endedAt !== null);
+    expect(textIn((await play(session.prompt(says('[[text]] Go.')))).facts)).toBe('Hello from the model.');
+    await session.stop();
   });
 
   test('H-940: an interrupt in an open approval ends the turn, the call has not run, no model is asked again', async () => {

@@ -20,6 +20,8 @@ export interface FindOptions {
   readonly commandOf?: (path: string) => { readonly program: string; readonly args: readonly string[] };
   /** Arguments before the runtime's own, as the file that an interpreter runs. */
   readonly versionArgs: readonly string[];
+  /** Variables of its own, such as one that keeps it from writing. */
+  readonly env?: Environment;
   /** The version in what it prints; null: it is none of its kind. */
   versionIn(text: string): string | null;
   /** Versions with which the contract's suite has passed. */
@@ -67,7 +69,7 @@ async function look(path: string, options: FindOptions): Promise<ProgramStatus> 
       program,
       args: [...args, ...versionArgs],
       cwd: '/',
-      env: { PATH: host['PATH'], LANG: host['LANG'], HOME: '/nonexistent', TERM: 'dumb' },
+      env: { PATH: host['PATH'], LANG: host['LANG'], HOME: '/nonexistent', TERM: 'dumb', ...options.env },
       marker,
       signal: new AbortController().signal,
       timeoutMs: probeMs,

@@ -20,7 +20,7 @@ export type RelayNews =
   /**
    * `whole`: the runtime has all of it, an error event included. `cut`: the provider broke off or was not reached. `aborted`:
    * by the runtime, or by revoking. `refused`: an error status, by the provider or by the relay. `finishReason` in the wire's
-   * own words. `calls`: how many tools of the runtime the reply calls, where the wire is read for it: `responses` only.
+   * own words. `calls`: how many tools of the runtime the reply calls, where the wire is read for it: Responses and chat completions.
    */
   | {
       readonly at: 'ended';

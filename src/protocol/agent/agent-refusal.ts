@@ -2,12 +2,10 @@ import { RequestError } from '../../core/errors.ts';
 
 /** A request to `/api/agent` that is refused before its turn begins: a status and one sentence, always as JSON (A-006). */
 export class AgentRefusal extends RequestError {
-  constructor(status: number, message: string, o: Pick<RequestError, 'headers'> & { cause?: unknown } = noHeaders) {
-    const errorType = status >= 500 ? 'server_error' : 'invalid_request_error';
-    super({ status, errorType, code: 'invalid_input', message, ...o });
+  constructor(status: number, message: string) {
+    super({ status, errorType: 'invalid_request_error', code: 'invalid_input', message });
   }
 }
-const noHeaders = { headers: {} };
 
 /** What this path says in the place of the protocol's own words (A-010). */
 const sentences: Readonly<Record<number, string>> = {
@@ -18,8 +16,9 @@ const sentences: Readonly<Record<number, string>> = {
 };
 
 /** Body of every answer of this path that is no success. */
-export function agentRefusalBody({ status, message }: Pick<RequestError, 'status' | 'message'>): {
-  readonly error: string;
-} {
-  return { error: sentences[status] ?? message };
+export function agentRefusalBody(
+  { status, message }: Pick<RequestError, 'status' | 'message'>,
+  requestId: string,
+): { readonly error: string } {
+  return { error: status === 500 ? `Internal error (${requestId}).` : (sentences[status] ?? message) };
 }

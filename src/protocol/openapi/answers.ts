@@ -293,3 +293,23 @@ export const usage = open({ principal: z.string() });
 export const health = open({ status: z.string() });
 export const harnessList = open({ harnesses: many(harness) });
 export const anything = object;
+
+const toolTrace = z.object({ name: z.string(), ok: z.boolean(), summary: z.string() });
+const agentFields = {
+  text: z.string(),
+  toolTrace: z.array(toolTrace).optional().describe('In the order of the calls'),
+  cwd: z.string().optional().describe('Where file and command tools worked; absent: none ran'),
+};
+export const agentAnswer = z.object(agentFields).meta({ id: 'AgentAnswer' });
+export const agentRefusal = z.object({ error: z.string() }).meta({ id: 'AgentRefusal' });
+const toolId = z.string().optional();
+export const agentEvent = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('tool_start'), name: z.string(), id: toolId }),
+    z.object({ type: z.literal('tool_result'), ...toolTrace.shape, preview: z.string().optional(), id: toolId }),
+    z.object({ type: z.enum(['reasoning_delta', 'text_delta']), text: z.string() }),
+    z.object({ type: z.literal('attempt_reset'), attempt: count, kept: z.string() }),
+    z.object({ type: z.literal('done'), ...agentFields }),
+    z.object({ type: z.literal('error'), error: z.string(), status: z.int() }),
+  ])
+  .meta({ id: 'AgentEvent' });

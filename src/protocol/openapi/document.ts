@@ -89,11 +89,12 @@ function requestBody(body: NonNullable<Operation['body']>, schemas: Place['schem
 }
 
 function answer({ answer: given, streams }: Operation, schemas: Place['schemas']): JsonValue {
-  const events = { 'text/event-stream': { schema: schemaOf(uhpEvent, schemas, 'output') } };
+  const event = streams === undefined || streams === true ? uhpEvent : streams;
+  const events = { 'text/event-stream': { schema: schemaOf(event, schemas, 'output') } };
   if (given === 'stream') return { description: 'One event a message', content: events };
   if (typeof given === 'string') return { description: 'Its bytes', content: { [given]: {} } };
   const json = { 'application/json': { schema: schemaOf(given, schemas, 'output') } };
-  return { description: 'As asked', content: streams === true ? { ...json, ...events } : json };
+  return { description: 'As asked', content: streams === undefined ? json : { ...json, ...events } };
 }
 
 const common = [
@@ -104,7 +105,9 @@ const common = [
   'reins_internal',
 ];
 
-function refusal({ errors = [] }: Operation, schemas: Place['schemas']): JsonValue {
+function refusal({ errors = [], refusal: own }: Operation, schemas: Place['schemas']): JsonValue {
+  if (own !== undefined)
+    return { description: 'What is wrong', content: { 'application/json': { schema: schemaOf(own, schemas, 'output') } } };
   return {
     description: `An error; codes: ${[...errors, ...common].join(', ')}`,
     content: { 'application/json': { schema: schemaOf(errorEnvelope, schemas, 'output') } },

@@ -1,6 +1,7 @@
 // Every operation of the HTTP interface with what it takes and gives; `document.test.ts` holds it to the routes.
 
 import * as answers from './answers.ts';
+import { agentBody } from '../agent/request.ts';
 import { answerBody, decideBody, resolveBody } from '../uhp/approval.ts';
 import { createResponseBody } from '../uhp/request.ts';
 import { harnessBody } from '../uhp/harness-write.ts';
@@ -16,8 +17,10 @@ export interface Operation {
   readonly body?: ZodType | 'form';
   /** JSON; a media type: its bytes; `stream`: the events of `Event`. */
   readonly answer: ZodType | string;
-  /** Streams where it is asked to. */
-  readonly streams?: true;
+  /** Streams where it is asked to; the schema is that of an event which is not the protocol's. */
+  readonly streams?: true | ZodType;
+  /** Body of a refusal; absent: the protocol's. */
+  readonly refusal?: ZodType;
   readonly query?: readonly string[];
   readonly headers?: readonly string[];
   /** Codes of errors beside those that every operation has. */
@@ -97,6 +100,14 @@ export const operations: Readonly<Record<string, Operation>> = {
     streams: true,
     headers: ['Idempotency-Key', 'Last-Event-ID'],
     errors: [...taskErrors, 'reins_cursor_without_key', 'reins_cursor_out_of_range', 'reins_event_log_expired'],
+  },
+  'POST /api/agent': {
+    summary: 'Run a turn that ends with the call; its events where Accept names text/event-stream',
+    body: agentBody,
+    answer: answers.agentAnswer,
+    streams: answers.agentEvent,
+    refusal: answers.agentRefusal,
+    headers: ['Accept'],
   },
   'GET /v1/responses/:id': {
     summary: 'Read a response, or with stream=true follow it',

@@ -47,22 +47,13 @@ function parse(data: string | Uint8Array): unknown {
   }
 }
 
-/** Whether it can be walked: a cycle is as deep as one likes, and what shares its members can be wider than memory. */
+/** Whether it can be walked. Depth first: a cycle, as deep as one likes, is known at its first branch. */
 export function fits(value: unknown, { maxBytes = 16 * 2 ** 20, maxDepth = 256 }: PartLimits = {}): boolean {
-  let layer: unknown[] = [value];
-  for (let [depth, count] = [0, 0]; layer.length > 0; depth++) {
-    const below: unknown[] = [];
-    let holders = 0;
-    for (const item of layer) {
-      if (typeof item !== 'object' || item === null) continue;
-      holders += 1;
-      for (const member of Object.values(item)) {
-        if (++count > maxBytes) return false;
-        below.push(member);
-      }
-    }
-    if (holders > 0 && depth >= maxDepth) return false;
-    layer = below;
-  }
-  return true;
+  let room = maxBytes;
+  const walk = (item: unknown, depth: number): boolean => {
+    if (typeof item !== 'object' || item === null) return true;
+    if (depth > maxDepth) return false;
+    return Object.values(item).every((member) => --room >= 0 && walk(member, depth + 1));
+  };
+  return walk(value, 1);
 }

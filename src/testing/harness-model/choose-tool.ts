@@ -8,7 +8,8 @@ export type Wish =
   | { readonly kind: 'shell'; readonly command: string }
   | { readonly kind: 'write'; readonly path: string; readonly content: string }
   | { readonly kind: 'read'; readonly path: string }
-  | { readonly kind: 'mcp'; readonly name: string }
+  /** `text`: its one argument; absent: a greeting. */
+  | { readonly kind: 'mcp'; readonly name: string; readonly text?: string }
   | { readonly kind: 'ask' }
   /** Called whether it is offered or not. */
   | { readonly kind: 'named'; readonly name: string; readonly input: JsonObject };
@@ -49,7 +50,7 @@ export function chooseTool(wish: Wish, conversation: Conversation): ChosenTool |
       // Claude Code's own tools for background tasks hold the word as well.
       return call(
         tools.find(({ name }) => name.includes(wish.name) && !name.startsWith('Task')),
-        () => ({ text: 'hi' }),
+        () => ({ text: wish.text ?? 'hi' }),
       );
     case 'ask':
       return call(offered(askers), (tool) => ({ questions: [questionFor(tool.name)] }));

@@ -37,3 +37,9 @@ test('what users said before comes without markers', () => {
   const turns = [user('[[text]] One.'), result('x'), user('Two.'), user('[[recall]] What?'), user('Reminder')];
   expect(findScript(turns)).toMatchObject({ name: 'recall', earlier: ['One.', 'Two.'] });
 });
+
+test('an order that needs no marker is obeyed, with what came of its tools since', () => {
+  const order = { from: 'user', text: 'Reply with exactly: two' } as const;
+  const found = findScript([{ from: 'user', text: '[[ls]]' }, order, { from: 'tool', text: 'done' }]);
+  expect(found).toMatchObject({ name: 'plain', argument: order.text, results: ['done'] });
+});

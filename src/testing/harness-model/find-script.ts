@@ -1,4 +1,4 @@
-import { scripts } from './scripts.ts';
+import { isPlain, scripts } from './scripts.ts';
 import type { Turn } from './conversation.ts';
 
 const markers = /\[\[([a-z0-9]+)(?:[: ]([^\]]*))?\]\]/g;
@@ -14,10 +14,13 @@ export interface FoundScript {
 
 /**
  * The script of the last marker in the last user text that has one: runtimes add reminders and repeat earlier turns, so a
- * marker is looked for within the text (H-800). Without one it is `text`.
+ * marker is looked for within the text (H-800). Without one it is
+ * `plain` where a user gave an order that needs none, else `text`.
  */
 export function findScript(turns: readonly Turn[]): FoundScript {
   const marked = turns.findLastIndex(({ from, text }) => from === 'user' && lastMarker(text) !== undefined);
+  const spoken = turns.findLastIndex(({ from, text }) => from === 'user' && isPlain(text));
+  if (marked < spoken) return plain(turns, spoken);
   const [, name = 'text', argument] = lastMarker(turns[marked]?.text ?? '') ?? [];
   return {
     name,
@@ -31,6 +34,11 @@ export function findScript(turns: readonly Turn[]): FoundScript {
       .filter(({ from }) => from === 'tool')
       .map(({ text }) => text),
   };
+}
+
+function plain(turns: readonly Turn[], at: number): FoundScript {
+  const later = turns.slice(at + 1).filter(({ from }) => from === 'tool');
+  return { name: 'plain', argument: turns[at]?.text, earlier: [], results: later.map(({ text }) => text) };
 }
 
 /** The one order that Reins gives in the user's place and that a script obeys: it begins again (H-042). */

@@ -9,6 +9,8 @@ export interface ScriptTurn {
   readonly attempt: number;
   /** What the marker says after its name. */
   readonly argument: string | undefined;
+  /** Of tools, since the marker. */
+  readonly results: readonly string[];
   /** What users said before the text with the marker. */
   readonly earlier: readonly string[];
 }
@@ -55,8 +57,34 @@ const onceThen =
 
 const soon = { 'retry-after': '1' };
 
+const exactly = /Reply with exactly: (.+)/;
+const file = /Create a file named (\S+) containing exactly: (.+)/;
+const call = /Call the tool (\S+) with the text (\S+)/;
+const count = /Count slowly from 1 to (\d+)/;
+
+/** What is obeyed without a marker: the orders of people who try a server, in the words that they use. */
+export const isPlain = (text: string) => [exactly, file, call, count].some((order) => order.test(text));
+
+function obey({ step, argument = '', results }: ScriptTurn): ScriptAnswer {
+  const [, name, text = ''] = call.exec(argument) ?? [];
+  if (name !== undefined)
+    return step === 0
+      ? { kind: 'say', text: 'Calling.', wishes: [{ kind: 'mcp', name, text }] }
+      : say(results.at(-1) ?? '');
+  const [, path, content = ''] = file.exec(argument) ?? [];
+  if (path !== undefined)
+    return step === 0
+      ? { kind: 'say', text: 'Writing it.', wishes: [{ kind: 'write', path, content: content.trim() }] }
+      : say('Done.');
+  const [, last] = count.exec(argument) ?? [];
+  if (last !== undefined)
+    return { kind: 'say', text: Array.from({ length: Number(last) }, (_, index) => `${index + 1}\n`), pauseMs: 200 };
+  return say(exactly.exec(argument)?.[1]?.trim() ?? 'Hello from the model.');
+}
+
 /** By the name in the marker `[[name]]` or `[[name:argument]]`. */
 export const scripts: Readonly<Record<string, Script>> = {
+  plain: obey,
   text: () => say('Hello from the model.'),
   unicode: () => say('Line\u2028separator, 👩‍👩‍👧 family, 漢字 and é.'),
   think: () => ({ kind: 'say', thinking: 'Let me think about it.', text: 'I thought.' }),

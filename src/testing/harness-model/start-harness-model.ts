@@ -203,7 +203,7 @@ function nextAnswer(conversation: Conversation, entry: Entry, attempts: Map<stri
   const attempt = (attempts.get(key) ?? 0) + 1;
   attempts.set(key, attempt);
   Object.assign(entry, { script: name, tools: tools.map((tool) => tool.name), results });
-  const answer = scripts[name]?.({ step: results.length, attempt, argument, earlier });
+  const answer = scripts[name]?.({ step: results.length, attempt, argument, earlier, results });
   if (answer === undefined) return { kind: 'refuse', status: 500 };
   return answer.kind === 'say' && answer.wishes !== undefined && tools.length === 0
     ? { kind: 'say', text: 'A title' }

@@ -14,6 +14,7 @@ export function readChat(message: JsonObject): Sighting {
     finishReason,
     error: hasError ? errorIn(message) : null,
     ends: finishReason !== null || hasError,
+    calls: objectsIn(message, 'choices').flatMap(callsBegunIn).length,
     usage: usageOf({
       inputTokens: countIn(usage, 'prompt_tokens'),
       outputTokens: countIn(usage, 'completion_tokens'),
@@ -22,4 +23,10 @@ export function readChat(message: JsonObject): Sighting {
       thinkingTokens: countIn(objectIn(usage, 'completion_tokens_details'), 'reasoning_tokens'),
     }),
   };
+}
+
+/** The first piece of a call has its name; whole ones have it as well. */
+function callsBegunIn(choice: JsonObject): readonly JsonObject[] {
+  const pieces = ['delta', 'message'].flatMap((field) => objectsIn(objectIn(choice, field), 'tool_calls'));
+  return pieces.filter((piece) => (textIn(objectIn(piece, 'function'), 'name') ?? '') !== '');
 }

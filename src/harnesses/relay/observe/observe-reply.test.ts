@@ -137,3 +137,15 @@ test('watchdog: pings and comments are no progress, deltas are', () => {
   expect(observer.take(Buffer.from(': still here\n\n'))).toBe(false);
   expect(observer.take(Buffer.from(namedFrame('content_block_stop', { index: 0 })))).toBe(true);
 });
+
+test('H-203: on the Responses wire the calls of a reply are counted, each once, streamed or not', () => {
+  const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
+  const output = [{ type: 'message' }, call, { ...call, type: 'custom_tool_call' }];
+  const events = [
+    ...output.map((item) => ({ type: 'response.output_item.done', item })),
+    { type: 'response.completed', response: { output } },
+  ];
+  const frames = events.map((event) => `data: ${JSON.stringify(event)}\n\n`);
+  expect(see('responses', frames).calls).toBe(2);
+  expect(see('responses', [JSON.stringify({ object: 'response', output })], 'document').calls).toBe(2);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { toolBits } from './tool-bits.ts';
+import { toolSummary } from './tool-summary.ts';
+import { toolKindOf, usesFiles } from './tool-kind.ts';
+import type { JsonValue } from '../core/json.ts';
+
+const bits = (name: string, input: JsonValue, content: string, fileBytes?: number) =>
+  toolBits({ name, input, content, fileBytes });
+
+test('A-054: each kind of tool tells path, counts and status, and no body', () => {
+  expect(bits('read_file', { path: 'a.txt' }, 'öne\ntwo\n')).toBe('a.txt · 2 lines · 9 B');
+  const cut = 'x\n[Lines 1 to 1 of 9. Go on with offset 2.]';
+  expect(bits('read_file', { path: 'a.txt' }, cut)).toMatch(/^a\.txt truncated · 2 lines · \d+ B$/);
+  expect(bits('list_files', { path: 'src' }, 'a.ts\nb/')).toBe('src: 2 entries — a.ts, b/');
+  expect(bits('list_files', {}, '[The folder is empty.]')).toBe('.: 0 entries');
+  expect(bits('ls', { path: '.' }, 'long-name-of-a-file\n'.repeat(10))).toBe('.: 10 entries');
+  expect(bits('write_file', { path: 'a.txt', content: 'öx' }, 'Created "a.txt" (3 bytes).')).toBe('a.txt · 3 B written');
+  expect(bits('edit_file', { path: 'a' }, 'Replaced 2 places in "a".', 30)).toBe('a · 2 replacements · 30 B');
+  expect(bits('Edit', { file_path: 'a' }, 'ok')).toBe('a · 1 replacement');
+  expect(bits('bash', { command: 'ls -l\nrm x' }, 'a\nb')).toBe('ls -l · exit=0 · stdout 2L');
+  expect(bits('bash', { command: 'true' }, '[No output.]')).toBe('true · exit=0 · stdout 0L');
+  const page = 'https://example.com/a\nStatus: 200 (text/html)\n\nbody';
+  expect(bits('fetch_url', { url: 'https://example.com/a' }, page)).toBe(`https://example.com/a → 200 · ${page.length} B`);
+});
+
+test('A-054: a call that failed tells its first line, whatever tool it was of', () => {
+  const failed = { name: 'bash', isError: true, input: { command: 'ls' }, content: 'no  such\tfile\n[Exit code 2.]' };
+  expect(toolSummary(failed)).toBe('bash · ✗ failed · no such file');
+});
+
+test('A-054: of a tool that nobody knows, and where no arguments are known, the text has to do', () => {
+  expect(bits('clock', { path: 'a' }, 'x')).toBeNull();
+  expect(toolBits({ name: 'read_file', content: 'x' })).toBeNull();
+  expect(toolSummary({ name: 'read_file', isError: false, content: 'one\ntwo' })).toBe('read_file · ✓ ok · 2 lines · 7 B · one');
+});
+
+test('A-054: no summary is longer than 320 characters', () => {
+  const input = { path: 'p'.repeat(500), command: 'c'.repeat(500), url: `https://${'u'.repeat(500)}` };
+  for (const name of ['read_file', 'list_files', 'write_file', 'edit_file', 'bash', 'fetch_url'])
+    expect(toolSummary({ name, isError: false, input, content: 'x' }).length).toBeLessThanOrEqual(320);
+});
+
+test('A-016: a tool is known by the names that it has with any harness', () => {
+  expect(['read_file', 'Read', 'readFile', 'Bash', 'apply_patch'].every(usesFiles)).toBe(true);
+  expect(['fetch_url', 'WebFetch', 'update_todos', 'mcp__files__tell', 'constructor'].some(usesFiles)).toBe(false);
+  expect(toolKindOf('exec_command')).toBe('command');
+});
