@@ -19,7 +19,7 @@ const mayImport: Record<string, readonly string[]> = {
   'harnesses/codex': ['harnesses', 'harnesses/foreign', 'core', 'process'],
   'harnesses/pi': ['harnesses', 'harnesses/foreign', 'core', 'process'],
   'harnesses/acp': ['harnesses', 'harnesses/foreign', 'core', 'process'],
-  'harnesses/harness-v1': ['harnesses', 'harnesses/foreign', 'core', 'process'],
+  'harnesses/harness-v1': ['harnesses', 'harnesses/foreign', 'core', 'process', 'protocol'],
   stores: ['core'],
   'stores/sqlite': ['stores', 'core'],
   files: ['core', 'process'],

@@ -467,8 +467,14 @@ export function secretsOf(config: Config): readonly string[] {
 }
 
 /** With what the operator calls each. */
-export function namedSecrets({ server, models, agent }: Config): readonly { readonly name: string; readonly value: string }[] {
-  const keys = providerNames.map((name) => [`${environmentPrefix[name]}_API_KEY`, models.credentials[name]?.apiKey] as const);
+export function namedSecrets({
+  server,
+  models,
+  agent,
+}: Config): readonly { readonly name: string; readonly value: string }[] {
+  const keys = providerNames.map(
+    (name) => [`${environmentPrefix[name]}_API_KEY`, models.credentials[name]?.apiKey] as const,
+  );
   const ofServers = agent.mcp.flatMap((each) =>
     Object.entries('url' in each ? (each.headers ?? {}) : (each.env ?? {})).map(
       ([name, value]) => [`agent.mcp ${each.name} ${name}`, value] as const,

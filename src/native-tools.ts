@@ -30,7 +30,8 @@ export function nativeTools(
   const { logger } = parts;
   const { shell, fetchHosts, mcp } = agent;
   let opening: Promise<Shell | null> | null = null;
-  const shellOnce = () => (opening ??= openShell({ ...shell, hidden: [server.dataDir, workspaceRoot({ agent, server })] }, parts));
+  const shellOnce = () =>
+    (opening ??= openShell({ ...shell, hidden: [server.dataDir, workspaceRoot({ agent, server })] }, parts));
   const bash = async () => {
     const opened = await shellOnce();
     return { tools: opened === null ? [] : [createBashTool(opened)] };

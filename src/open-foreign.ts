@@ -2,6 +2,9 @@
 
 import { createClaudeCodeRuntime } from './harnesses/claude-code/claude-code-runtime.ts';
 import { createCodexRuntime } from './harnesses/codex/codex-runtime.ts';
+import { createConfiguredAcpRuntime } from './harnesses/acp/configured-acp.ts';
+import { createGeminiCliRuntime } from './harnesses/acp/gemini-cli.ts';
+import { createOpencodeRuntime } from './harnesses/acp/opencode.ts';
 import { createPiRuntime } from './harnesses/pi/pi-runtime.ts';
 import { createForeignAdapter, type ForeignAdapter, type ForeignParts } from './harnesses/foreign/foreign-adapter.ts';
 import { createHomes, type Homes } from './harnesses/foreign/homes.ts';
@@ -79,6 +82,14 @@ function runtimesOf(
     createClaudeCodeRuntime(partsOf('claude-code')),
     createCodexRuntime(partsOf('codex')),
     createPiRuntime(partsOf('pi')),
+    createGeminiCliRuntime(partsOf('gemini-cli')),
+    createOpencodeRuntime(partsOf('opencode')),
+    ...Object.entries(harnesses.acp).map(([name, { provider, label, ...agent }]) =>
+      createConfiguredAcpRuntime(
+        { ...agent, name, providers: [provider], ...(label === undefined ? {} : { label }) },
+        partsOf(`acp-${name}`),
+      ),
+    ),
   ];
 }
 

@@ -13,6 +13,8 @@ export function parseCwd(given: string): CwdResult {
     if (name !== '..') names.push(name);
     else if (names.pop() === undefined) return refuse('the path leaves the workspace');
   }
+  // What is given back is sent again by clients: it has to be read as the same.
+  if (/^[a-z]:/i.test(names[0] ?? '')) return refuse('absolute paths are not allowed');
   return { ok: true, cwd: names.length === 0 ? '.' : names.join('/') };
 }
 

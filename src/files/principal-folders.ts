@@ -72,6 +72,9 @@ function namesOf(cwd: string): readonly string[] {
 
 /** Told apart by the hash, told to people by the rest. */
 function folderName(principal: string): string {
-  const words = principal.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').slice(0, 32);
+  const words = principal
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 32);
   return `${words}-${createHash('sha256').update(principal).digest('hex').slice(0, 24)}`;
 }

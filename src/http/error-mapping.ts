@@ -60,11 +60,7 @@ export function sendError(
     logger.error('A request failed.', { request_id: request.id, method: request.method, code: answer.code }, error);
   const isAgent = route?.dialect === 'agent' || isAgentPath(request.url);
   const body = isAgent ? agentRefusalBody(answer, request.id) : toEnvelope(answer);
-  void reply
-    .code(answer.status)
-    .headers(answer.headers)
-    .type('application/json; charset=utf-8')
-    .send(body);
+  void reply.code(answer.status).headers(answer.headers).type('application/json; charset=utf-8').send(body);
 }
 
 /** Where nothing is, it is still the client of that path that reads the answer. */

@@ -52,7 +52,8 @@ export interface TaskRequest {
   readonly attached?: AttachedTurn;
 }
 
-export interface AttachedTurn extends Required<Pick<RunConfig, 'attached'>>, Pick<RunConfig, 'directory' | 'reasoning'> {
+export interface AttachedTurn
+  extends Required<Pick<RunConfig, 'attached'>>, Pick<RunConfig, 'directory' | 'reasoning'> {
   readonly withoutTools: readonly string[];
 }
 
@@ -174,7 +175,19 @@ async function makeAdmission(
   task: TaskRequest & FilesOwner & TakenIn,
   { harness, session, previousRunId, fork, model, quota: left }: TaskPlace & { readonly quota: QuotaLeft },
 ): Promise<Admission> {
-  const { principal, body, messages, refs, idempotency, queued, child, attached, cause = 'submit', runId, sessionId } = task;
+  const {
+    principal,
+    body,
+    messages,
+    refs,
+    idempotency,
+    queued,
+    child,
+    attached,
+    cause = 'submit',
+    runId,
+    sessionId,
+  } = task;
   const { clock, owner } = services;
   const atMs = clock.now();
   const agent = services.harnesses.adapter(harness.base)?.agent;

@@ -74,9 +74,9 @@ async function refuseModel(adapter: HarnessAdapter, modelId: string | null, caus
 const folderTools = ['bash', 'read_file', 'write_file', 'edit_file', 'list_files', 'glob', 'grep'];
 
 /** Row 15, A-013: without a folder the turn goes on without the tools that need one, where others are there. */
-function placeOf({ hasFolder, hasOtherTools }: AgentTurns, principal: string, harness: HarnessRecord) {
-  if (hasFolder(principal)) return { attached: { workspace: 'principal' }, withoutTools: [] } as const;
-  const others = hasOtherTools || harness.setup.mcpServers.some(({ enabled }) => enabled) || fetches(harness);
+function placeOf(turns: AgentTurns, principal: string, harness: HarnessRecord) {
+  if (turns.hasFolder(principal)) return { attached: { workspace: 'principal' }, withoutTools: [] } as const;
+  const others = turns.hasOtherTools || harness.setup.mcpServers.some(({ enabled }) => enabled) || fetches(harness);
   // The tools of other runtimes are not ours to take away.
   if (harness.base !== 'native' || !others) throw refused(403, 'No usable sandbox and no other tools.');
   return { attached: { workspace: 'none' }, withoutTools: folderTools } as const;

@@ -27,6 +27,8 @@ export interface HarnessUnderTest extends AsyncDisposable {
   readonly canaries: readonly string[];
   /** An MCP server of the settings has a tool of this name, which gives a number. */
   readonly mcpTool: string;
+  /** A template for working directories: configuration that would do harm. */
+  readonly hostileTemplate: string;
   /** What configuration that lies in the working directory has been able to do, in words: it was code of unknown origin (H-084). */
   owned(): readonly string[];
   /** Command lines of these processes, joined. */
@@ -374,7 +376,10 @@ export function describeHarnessContract(name: string, { open, skip, differences 
     });
 
     law('hostile-workspace', 'configuration that lies in the working directory is not run', async () => {
-      await run('[[tool]] in a strange place');
+      const { harness } = await make({ reins_template: under.hostileTemplate });
+      // A runtime that cannot keep from running it is not started there.
+      const response = await run('[[tool]] in a strange place', { metadata: { harness_id: harness } });
+      expect(['completed', 'failed']).toContain(response.status);
       expect(under.owned()).toEqual([]);
     });
 

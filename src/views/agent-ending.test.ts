@@ -67,7 +67,9 @@ test('A-033: a foreign sentence loses secrets, stack, paths and hosts, then its 
   expect(safe('cannot open /srv/app/secret.txt today')).toBe('cannot open [path] today');
   expect(safe('cannot open C:\\app\\secret.txt')).toBe('cannot open [path]');
   expect(safe('asked http://gateway.internal:8080/v1 in vain')).toBe('asked [address] in vain');
-  expect(safe('asked 10.0.0.7:443, localhost:11434 and db.prod.internal')).toBe('asked [address], [address] and [address]');
+  expect(safe('asked 10.0.0.7:443, localhost:11434 and db.prod.internal')).toBe(
+    'asked [address], [address] and [address]',
+  );
   expect(safe('status 404 and/or 500, version 1.2')).toBe('status 404 and/or 500, version 1.2');
   expect(safe('x'.repeat(300))).toBe(`${'x'.repeat(279)}…`);
   expect(safe('x'.repeat(280))).toHaveLength(280);

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { arbitraryLog } from '../testing/arbitrary-log.ts';
 import { createAgentView, type AgentViewOptions } from './agent-view.ts';
+import { head } from '../core/text.ts';
 import { createLogBuilder, type BlockScript, type LogBuilder } from '../testing/log-builder.ts';
 import type { AgentEvent } from '../protocol/agent/events.ts';
 import type { EventDraft, RunEvent } from '../core/run-event.ts';
@@ -67,7 +68,11 @@ test('A-020: what a given-up attempt showed is void, but for the text of replies
   log.step({ abandoned: [lost], blocks: [text('two.')] });
   log.end(completed);
   const told = show(log.events);
-  expect(told.find(({ type }) => type === 'attempt_reset')).toEqual({ type: 'attempt_reset', attempt: 1, kept: 'One, ' });
+  expect(told.find(({ type }) => type === 'attempt_reset')).toEqual({
+    type: 'attempt_reset',
+    attempt: 1,
+    kept: 'One, ',
+  });
   expect(told.at(-1)).toEqual({ type: 'done', text: 'One, two.' });
 });
 
@@ -132,8 +137,17 @@ test('A-016: the directory is told only where a file or command tool ran', () =>
     const last = show(log.events, { cwd: 'src' }).at(-1);
     return last?.type === 'done' ? last.cwd : null;
   };
-  expect(['read_file', 'bash', 'Read', 'applyPatch'].map((name) => turn(name, true))).toEqual(['src', 'src', 'src', 'src']);
-  expect([turn('fetch_url', true), turn('clock__tell', true), turn('bash', false)]).toEqual([undefined, undefined, undefined]);
+  expect(['read_file', 'bash', 'Read', 'applyPatch'].map((name) => turn(name, true))).toEqual([
+    'src',
+    'src',
+    'src',
+    'src',
+  ]);
+  expect([turn('fetch_url', true), turn('clock__tell', true), turn('bash', false)]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });
 
 test('A-052: the preview is of the whole result, where the log has only its head and tail', () => {
@@ -151,7 +165,13 @@ test('A-052: the preview is of the whole result, where the log has only its head
 test('A-050: what is blank has no preview and no bits', () => {
   const log = begun();
   log.step({ blocks: [call('c', ' \n\t')] });
-  expect(show(log.events).at(-1)).toEqual({ type: 'tool_result', name: 'tool', ok: true, summary: 'tool · ✓ ok', id: 'c' });
+  expect(show(log.events).at(-1)).toEqual({
+    type: 'tool_result',
+    name: 'tool',
+    ok: true,
+    summary: 'tool · ✓ ok',
+    id: 'c',
+  });
 });
 
 test('A-021: what comes after the last word is not told, and a view that is told to end does so once', () => {
@@ -226,7 +246,7 @@ test('A-044: the same with secrets among the words', () => {
     fc.property(arbitraryLog, fc.integer({ min: 1, max: 30 }), (log, length) => {
       // Whatever stands in the first reply is a secret here; one that spans replies would be cut by a flush.
       const first = log.find((event) => event.type === 'text-complete');
-      const found = first?.type === 'text-complete' ? first.data.slice(0, length) : '';
+      const found = first?.type === 'text-complete' ? head(first.data, length) : '';
       if (found.length < 4) return;
       const told = show(log, { secrets: [found] });
       const texts = told.map((event) => ('text' in event ? event.text : '')).join('\n');

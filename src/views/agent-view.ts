@@ -196,7 +196,10 @@ class View implements AgentView {
     return head(this.#o.redact(name === '' ? 'tool' : name), maxNameUnits);
   }
 
-  #startCall(key: string, { id, name: given, input }: Omit<EventData['tool-call-start'], 'executionKey' | 'willRun'>): Call {
+  #startCall(
+    key: string,
+    { id, name: given, input }: Omit<EventData['tool-call-start'], 'executionKey' | 'willRun'>,
+  ): Call {
     const known = this.#calls.get(key);
     if (known !== undefined) return known;
     this.#beforeTool();

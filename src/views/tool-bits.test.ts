@@ -14,13 +14,17 @@ test('A-054: each kind of tool tells path, counts and status, and no body', () =
   expect(bits('list_files', { path: 'src' }, 'a.ts\nb/')).toBe('src: 2 entries — a.ts, b/');
   expect(bits('list_files', {}, '[The folder is empty.]')).toBe('.: 0 entries');
   expect(bits('ls', { path: '.' }, 'long-name-of-a-file\n'.repeat(10))).toBe('.: 10 entries');
-  expect(bits('write_file', { path: 'a.txt', content: 'öx' }, 'Created "a.txt" (3 bytes).')).toBe('a.txt · 3 B written');
+  expect(bits('write_file', { path: 'a.txt', content: 'öx' }, 'Created "a.txt" (3 bytes).')).toBe(
+    'a.txt · 3 B written',
+  );
   expect(bits('edit_file', { path: 'a' }, 'Replaced 2 places in "a".', 30)).toBe('a · 2 replacements · 30 B');
   expect(bits('Edit', { file_path: 'a' }, 'ok')).toBe('a · 1 replacement');
   expect(bits('bash', { command: 'ls -l\nrm x' }, 'a\nb')).toBe('ls -l · exit=0 · stdout 2L');
   expect(bits('bash', { command: 'true' }, '[No output.]')).toBe('true · exit=0 · stdout 0L');
   const page = 'https://example.com/a\nStatus: 200 (text/html)\n\nbody';
-  expect(bits('fetch_url', { url: 'https://example.com/a' }, page)).toBe(`https://example.com/a → 200 · ${page.length} B`);
+  expect(bits('fetch_url', { url: 'https://example.com/a' }, page)).toBe(
+    `https://example.com/a → 200 · ${page.length} B`,
+  );
 });
 
 test('A-054: a call that failed tells its first line, whatever tool it was of', () => {
@@ -31,7 +35,9 @@ test('A-054: a call that failed tells its first line, whatever tool it was of', 
 test('A-054: of a tool that nobody knows, and where no arguments are known, the text has to do', () => {
   expect(bits('clock', { path: 'a' }, 'x')).toBeNull();
   expect(toolBits({ name: 'read_file', content: 'x' })).toBeNull();
-  expect(toolSummary({ name: 'read_file', isError: false, content: 'one\ntwo' })).toBe('read_file · ✓ ok · 2 lines · 7 B · one');
+  expect(toolSummary({ name: 'read_file', isError: false, content: 'one\ntwo' })).toBe(
+    'read_file · ✓ ok · 2 lines · 7 B · one',
+  );
 });
 
 test('A-054: no summary is longer than 320 characters', () => {

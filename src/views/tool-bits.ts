@@ -20,11 +20,17 @@ export function toolBits(facts: ToolFacts): string | null {
   if (input === undefined) return null;
   switch (toolKindOf(name)) {
     case 'read':
-      return withPath(facts, (path) => `${path}${truncated(content)} · ${lineCount(content)} lines · ${bytes(content)} B`);
+      return withPath(
+        facts,
+        (path) => `${path}${truncated(content)} · ${lineCount(content)} lines · ${bytes(content)} B`,
+      );
     case 'list':
       return listBits(textIn(facts, pathNames) ?? '.', content);
     case 'write':
-      return withPath(facts, (path) => `${path} · ${facts.fileBytes ?? bytes(textIn(facts, ['content']) ?? '')} B written`);
+      return withPath(
+        facts,
+        (path) => `${path} · ${facts.fileBytes ?? bytes(textIn(facts, ['content']) ?? '')} B written`,
+      );
     case 'edit':
       return withPath(facts, (path) => `${path} · ${replacements(content)}${fileSize(facts)}`);
     case 'command':

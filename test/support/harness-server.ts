@@ -43,7 +43,7 @@ export async function openHarnessServer({
   const owned = join(data, 'owned');
   mkdirSync(owned);
   placeHostile(template, owned);
-  const agent = { template, mcp: [clockServer(data)] };
+  const agent = { templates: [template], mcp: [clockServer(data)] };
   writeFileSync(join(data, 'config.json'), JSON.stringify({ harnesses, agent, ...settings }));
   const start = () => startServer(data, model.url);
   let server = await start();
@@ -79,6 +79,7 @@ export async function openHarnessServer({
       server = await start();
     },
     mcpTool: 'tell',
+    hostileTemplate: template,
     owned: () => readdirSync(owned),
     processes: membersOf,
     async commandLines(sessionId) {

@@ -46,7 +46,12 @@ export function createBashTool(shell: Shell): Tool {
         live.add(chunk);
       };
       const { workspace, directory, signal } = context;
-      const run = shell.run(inDirectory(directory, command), { workspace, signal, timeoutMs: seconds * 1000, onOutput });
+      const run = shell.run(inDirectory(directory, command), {
+        workspace,
+        signal,
+        timeoutMs: seconds * 1000,
+        onOutput,
+      });
       const result = await run.catch(refuseStart);
       live.end();
       const notes = [...endNotes(result.end, seconds), ...leftNotes(result)];

@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from '../../core/json.ts';
 import type { NativeFact } from '../foreign/native-fact.ts';
 import type { RelayFact } from '../foreign/runtime.ts';
-import type { RelayError } from '../relay/relay-fact.ts';
 import type { Usage } from '../../core/usage.ts';
 
 export interface AcpState {
@@ -46,7 +45,7 @@ export interface Seen {
   readonly finishReason: string | null;
   /** Calls in the reply; 0 also where nobody counted. */
   readonly calls: number;
-  readonly error: RelayError | null;
+  readonly error: Extract<RelayFact, { at: 'ended' }>['error'];
 }
 
 export interface Permission {

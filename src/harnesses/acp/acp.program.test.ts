@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { findHarnessProgram } from '../../testing/harness-programs.ts';
 import { listMembers } from '../../process/process-tree.ts';
 import { openRelay, type Relay } from '../relay/relay.ts';
+import type { RelayProvider } from '../relay/routes.ts';
 import { sessionIds } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { startHarnessModel, type HarnessModel } from '../../testing/harness-model/start-harness-model.ts';
@@ -24,6 +25,7 @@ const agents = [
     version: '0.61.0',
     create: createGeminiCliRuntime,
     provider: 'google',
+    otherProviders: [],
     shell: 'run_shell_command',
     mcpTool: 'mcp_echo_echo',
     disabled: 'google_web_search',
@@ -44,6 +46,7 @@ const agents = [
     version: '1.18.33',
     create: createOpencodeRuntime,
     provider: 'openai-compatible',
+    otherProviders: ['openai'],
     shell: 'bash',
     mcpTool: 'echo_echo',
     disabled: 'webfetch',
@@ -91,11 +94,11 @@ describe.each(agents)('$name', (agent) => {
       const [workspace, home, temporary] = [make('workspace'), make('home'), make('tmp')];
       return { workspace, home, temporary, marker: systemRandom.token(), state: null };
     }
-    async function open(more: Partial<OpenNative> & { place?: Place } = {}): Promise<Opened> {
-      const { place = makePlace(), ...rest } = more;
+    async function open(more: Partial<OpenNative> & { place?: Place; provider?: RelayProvider } = {}): Promise<Opened> {
+      const { place = makePlace(), provider = agent.provider, ...rest } = more;
       const listeners: ((fact: RelayFact) => void)[] = [];
       const lease = relay.lease({
-        provider: agent.provider,
+        provider,
         models: null,
         onFact: (fact) => listeners.forEach((listener) => listener(fact)),
       });
@@ -103,7 +106,7 @@ describe.each(agents)('$name', (agent) => {
         lease: {
           url: relay.url,
           token: lease.token,
-          provider: agent.provider,
+          provider,
           onFact: (listener) => void listeners.push(listener),
         },
         sessionId: sessionIds.make('a'),
@@ -154,6 +157,7 @@ describe.each(agents)('$name', (agent) => {
       relay = await openRelay({
         upstreams: {
           google: { baseURL: `${model.url}/v1beta`, apiKey: 'real-key' },
+          openai: { baseURL: `${model.url}/v1`, apiKey: 'real-key' },
           'openai-compatible': { baseURL: `${model.url}/v1`, apiKey: 'real-key' },
         },
         ...parts,

@@ -122,7 +122,10 @@ export class AcpSession implements NativeSession {
     if (method !== 'session/request_permission') return false;
     const request = String(id);
     this.#permissions.set(request, { id, options: objectsOf(params['options']) });
-    if (this.#state.isOver || this.#state.isInterrupted) this.#answer(request, { say: 'cancelled' });
+    if (this.#state.isOver || this.#state.isInterrupted) {
+      this.#answer(request, { say: 'cancelled' });
+      return true;
+    }
     const bySubAgent = params['sessionId'] !== this.#acp.nativeId;
     this.#take({ from: 'permission', request, call: objectOf(params['toolCall']), bySubAgent });
     return true;

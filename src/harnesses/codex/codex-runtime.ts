@@ -1,10 +1,12 @@
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { codexEnvironment } from './start.ts';
 import { createFinder } from '../foreign/find-runtime.ts';
+import { directModel } from './direct-model.ts';
 import { globSync, realpathSync } from 'node:fs';
 import { openCodex } from './control.ts';
 import { runProcess } from '../../process/run-process.ts';
 import { RuntimeFault, type ForeignRuntime, type OpenNative } from '../foreign/runtime.ts';
+import { writeFile } from 'node:fs/promises';
 import type { Capabilities } from '../harness.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Environment } from '../../process/child-environment.ts';
@@ -67,8 +69,9 @@ export function createCodexRuntime(parts: {
         throw unavailable(status.problem?.message ?? `${label} is not there.`);
       }
       const program = programBehind(status.path);
-      sandbox ??= await sandboxOf(program, { open, host, logger });
-      return openCodex({ open, program, host, sandbox });
+      const around = { open, host, logger };
+      sandbox ??= await sandboxOf(program, around);
+      return openCodex({ open, program, host, sandbox, catalogue: await placeCatalogue(program, around) });
     },
   };
 }
@@ -84,25 +87,47 @@ function programBehind(path: string): string {
   return found === undefined ? path : realpathSync(`${cwd}/${found}`);
 }
 
+interface Around {
+  readonly open: OpenNative;
+  readonly host: Environment;
+  readonly logger: Logger;
+}
+
 /** Where the system lets no program build a sandbox, Codex would fail every command; then our permissions stand alone (H-401). */
-async function sandboxOf(
-  program: string,
-  { open, host, logger }: { readonly open: OpenNative; readonly host: Environment; readonly logger: Logger },
-): Promise<SandboxMode> {
+async function sandboxOf(program: string, around: Around): Promise<SandboxMode> {
+  if ((await printedBy(program, ['sandbox', '--', 'true'], around)) !== null) return 'workspace-write';
+  around.logger.warn('The sandbox of Codex does not work on this machine; its commands run without it.');
+  return 'danger-full-access';
+}
+
+/** The file with the entry of a model that has to be kept from writing programs; null: it needs none. */
+async function placeCatalogue(program: string, around: Around): Promise<string | null> {
+  const { open, logger } = around;
+  const printed = await printedBy(program, ['debug', 'models', '--bundled'], around);
+  if (printed === null) logger.warn('Codex does not tell its models; one that writes programs cannot be kept from it.');
+  const entry = directModel(printed ?? '', open.model);
+  if (entry === null) return null;
+  const file = join(open.home, 'reins-models.json');
+  await writeFile(file, JSON.stringify({ models: [entry] }), { mode: 0o600 });
+  return file;
+}
+
+/** What it says until it ends, which it does at once; null: it failed. */
+async function printedBy(program: string, args: readonly string[], { open, host }: Around): Promise<string | null> {
+  const chunks: Uint8Array[] = [];
   const { end } = await runProcess({
     clock: open.clock,
     program,
-    args: ['sandbox', '--', 'true'],
-    cwd: open.workspace,
+    args,
+    // What lies in the workspace is none of its configuration (H-084).
+    cwd: open.home,
     env: codexEnvironment(host, open),
     marker: open.marker,
     signal: open.signal,
     timeoutMs: 10_000,
     graceMs: 0,
-    onOutput: () => {},
+    onOutput: (chunk) => chunks.push(chunk),
   });
   if (end.how === 'cancelled') throw unavailable(`${label} was stopped while it started.`);
-  if (end.how === 'exited' && end.code === 0) return 'workspace-write';
-  logger.warn('The sandbox of Codex does not work on this machine; its commands run without it.');
-  return 'danger-full-access';
+  return end.how === 'exited' && end.code === 0 ? Buffer.concat(chunks).toString() : null;
 }

@@ -320,6 +320,32 @@ describe.skipIf(found.kind === 'absent')(title, { timeout: 30_000 }, () => {
     await session.stop();
   });
 
+  test('H-022, H-080: a model that would write programs calls each tool itself, also after a restart', async () => {
+    const { options, states, open, processes } = rig();
+    const newest = { model: 'gpt-6.2-sol' };
+    const session = await open(newest);
+    const { facts } = await play(session.prompt(says('[[parallel]] Go.')), (request) =>
+      request === '0' ? { say: 'allow' } : { say: 'deny', note: 'Not this one.' },
+    );
+    expect(readdirSync(options.workspace)).toHaveLength(1);
+    const accepted = facts.findIndex(({ is }) => is === 'reply-accepted');
+    expect(facts.slice(0, accepted).filter(({ is }) => is === 'call-whole')).toHaveLength(2);
+    const own = ['exec_command', 'write_stdin', 'request_user_input', 'apply_patch', 'view_image'];
+    expect(model.requests.at(-1)).toMatchObject({ model: 'gpt-6.2-sol', tools: own });
+    expect(JSON.stringify(model.requests.at(-1)?.body)).not.toMatch(/functions\.exec|ALL_TOOLS/);
+    await session.stop();
+    expect(await processes()).toEqual([]);
+    const again = await open({ ...newest, resume: states.at(-1) ?? null });
+    const { facts: written } = await play(again.prompt(says('[[write]] Go.')));
+    expect(written.find(({ is }) => is === 'gate')).toMatchObject({ useKind: 'edit', call: { name: 'apply_patch' } });
+    expect(model.requests.at(-1)?.tools).toEqual(own);
+    await again.stop();
+    const hidden = await rig({ disabledTools: ['exec_command', 'view_image'] }).open(newest);
+    await play(hidden.prompt(says('[[text]] Go.')));
+    expect(model.requests.at(-1)?.tools).toEqual(['request_user_input', 'apply_patch']);
+    await hidden.stop();
+  });
+
   test('H-970: an MCP tool is asked about though it calls itself read-only; a dead server degrades', async () => {
     const { options, open } = rig();
     const script = join(options.home, 'echo.mjs');

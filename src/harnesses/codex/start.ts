@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.t
 import { objectIn, textIn } from './fields.ts';
 import { runtimeEnvironment, startLineProcess, type LineProcess } from '../foreign/line-process.ts';
 import { RuntimeFault, type OpenNative } from '../foreign/runtime.ts';
-import { threadSettings, type SandboxMode } from './thread-settings.ts';
+import { threadSettings, type ThreadChoices } from './thread-settings.ts';
 import { within } from '../../core/within.ts';
 import type { Environment } from '../../process/child-environment.ts';
 
@@ -22,12 +22,11 @@ export interface CodexConnection {
   listen(listener: CodexListener): void;
 }
 
-export interface StartOptions {
+export interface StartOptions extends ThreadChoices {
   readonly open: OpenNative;
   /** Absolute path. */
   readonly program: string;
   readonly host: Environment;
-  readonly sandbox: SandboxMode;
 }
 
 const handshakeMs = 30_000;
@@ -39,7 +38,7 @@ export function codexEnvironment(host: Environment, { home, temporary }: Pick<Op
 }
 
 /** @throws RuntimeFault  It cannot work; nothing of it is left. */
-export async function startCodex({ open, program, host, sandbox }: StartOptions): Promise<CodexConnection> {
+export async function startCodex({ open, program, host, ...choices }: StartOptions): Promise<CodexConnection> {
   const { clock, workspace: cwd, marker } = open;
   let line: LineProcess | null = null;
   let listener: CodexListener | null = null;
@@ -62,7 +61,7 @@ export async function startCodex({ open, program, host, sandbox }: StartOptions)
   line = process;
   const gone = process.gone.then(({ how }) => peer.close(`It ${how}.`));
   try {
-    const thread = await beforeDeadline(openThread(peer, open, sandbox), { open, ms: handshakeMs });
+    const thread = await beforeDeadline(openThread(peer, open, choices), { open, ms: handshakeMs });
     return {
       ...thread,
       process,
@@ -92,14 +91,14 @@ async function beforeDeadline<T>(work: Promise<T>, { open, ms }: { open: OpenNat
   return await Promise.race([work, Promise.reject(unavailable(`Codex ${why}.`))]);
 }
 
-async function openThread(peer: RpcPeer, open: OpenNative, sandbox: SandboxMode) {
+async function openThread(peer: RpcPeer, open: OpenNative, choices: ThreadChoices) {
   const hello = await peer.request('initialize', {
     clientInfo: { name: 'reins', title: 'Reins', version: '1' },
     capabilities: { experimentalApi: true, requestAttestation: false },
   });
   peer.notify('initialized', {});
   if (open.skillFolders.length > 0) await peer.request('skills/extraRoots/set', { extraRoots: open.skillFolders });
-  const settings = threadSettings(open, sandbox);
+  const settings = threadSettings(open, choices);
   const old = open.resume === null ? null : await resumeThread(peer, open, settings);
   const threadId = old ?? threadIn(await peer.request('thread/start', settings));
   const version = /^reins\/(\S+)/.exec(textIn(asObject(hello), 'userAgent') ?? '')?.[1] ?? null;

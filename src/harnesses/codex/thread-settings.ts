@@ -4,11 +4,17 @@ import type { OpenNative, ResolvedMcpServer } from '../foreign/runtime.ts';
 
 export type SandboxMode = 'workspace-write' | 'danger-full-access';
 
+export interface ThreadChoices {
+  readonly sandbox: SandboxMode;
+  /** Absolute path of a catalogue of models in place of Codex' own; null: its own. */
+  readonly catalogue: string | null;
+}
+
 /**
  * All that a thread is opened with, new or resumed. It goes over stdin, so neither the lease nor a secret of an MCP server is
  * in argv, in the environment or in a file (H-082, H-131).
  */
-export function threadSettings(open: OpenNative, sandbox: SandboxMode): JsonObject {
+export function threadSettings(open: OpenNative, { sandbox, catalogue }: ThreadChoices): JsonObject {
   const { workspace, model, lease, marker, config, mcpServers } = open;
   return {
     cwd: workspace,
@@ -32,10 +38,13 @@ export function threadSettings(open: OpenNative, sandbox: SandboxMode): JsonObje
         stream_max_retries: 4,
         stream_idle_timeout_ms: 180_000,
       },
+      ...(catalogue === null ? {} : { model_catalog_json: catalogue }),
       model_reasoning_summary: 'auto',
       // Searches and skills of its own would pass our permissions by.
       web_search: 'disabled',
       'skills.bundled.enabled': false,
+      // Agents of its own go on beside the turn; a model's entry in the catalogue beats the feature.
+      'agents.enabled': false,
       // A trusted folder's `.codex/` is loaded, its MCP servers are run outside of the sandbox, and a folder is trusted by opening
       // it. The dotted form of this key has no effect (H-084).
       projects: { [workspace]: { trust_level: 'untrusted' } },
@@ -61,7 +70,7 @@ const removes: Readonly<Record<string, readonly string[]>> = {
 };
 
 const neverOn: readonly string[] = [
-  // Agents and goals of its own go on beside the turn.
+  // These go on beside the turn.
   'multi_agent',
   'goals',
   // These reach out for services that nobody asked for, or run what the workspace brings.

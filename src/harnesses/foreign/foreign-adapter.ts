@@ -15,7 +15,14 @@ import { driveTurn, harnessError, type LiveTurn, type SilenceLimits } from './dr
 import { evolve, type RunState } from '../../core/run-state.ts';
 import { hash } from 'node:crypto';
 import { quoteHistory } from './quote-history.ts';
-import { RuntimeFault, type ForeignRuntime, type NativeInput, type ResolvedMcpServer } from './runtime.ts';
+import { createRunawayWatch } from './runaway.ts';
+import {
+  RuntimeFault,
+  type ForeignRuntime,
+  type NativeInput,
+  type NativeSession,
+  type ResolvedMcpServer,
+} from './runtime.ts';
 import { stopOf } from '../../core/stop-turn.ts';
 import type { Capabilities, HarnessAdapter, OpenSessionOptions, TurnOptions } from '../harness.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -261,8 +268,21 @@ class ForeignRun {
       const lease = relay.lease({
         provider: leasable(provider),
         models: null,
-        onFact: (fact) => listeners.forEach((listener) => listener(fact)),
+        onFact(fact) {
+          listeners.forEach((listener) => listener(fact));
+          if (isRunaway(fact) && !spoiled) spoil();
+        },
       });
+      const isRunaway = createRunawayWatch(parts.clock);
+      let spoiled = false;
+      let opened: NativeSession | null = null;
+      const spoil = () => {
+        spoiled = true;
+        parts.logger.warn('An agent called its model again and again, and was cut off.', { harness: runtime.base });
+        // Refused from now on, it ends its turn with a word; without its lease it is of no use after that.
+        lease.revoke();
+        parts.clock.timer(spoiledMs, () => void opened?.stop());
+      };
       try {
         const session = await runtime.open({
           sessionId: options.sessionId,
@@ -282,6 +302,7 @@ class ForeignRun {
           random: parts.random,
           logger: parts.logger,
         });
+        opened = session;
         return {
           extras,
           session: {
@@ -304,6 +325,9 @@ class ForeignRun {
     });
   }
 }
+
+/** From the last word to a runaway runtime to the end of its process. */
+const spoiledMs = 5_000;
 
 const lost = { is: 'reply-lost', reason: 'crash', retryInMs: 0 } as const;
 

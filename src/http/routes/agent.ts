@@ -34,8 +34,7 @@ async function runTurn(services: Services, sendStream: SendStream, call: Call): 
   const key = request.headers.authorization?.replace(/^bearer +/i, '') ?? '';
   const turn = { ...begun, secrets: [...begun.secrets, key] };
   const open = (signal: AbortSignal) => followAgentTurn(services, turn, signal);
-  if (acceptsStream(request.headers.accept))
-    return sendStream(call, (signal) => encoded(open(signal)), { comment });
+  if (acceptsStream(request.headers.accept)) return sendStream(call, (signal) => encoded(open(signal)), { comment });
   return answerAtEnd(call, open(call.signal()));
 }
 
@@ -48,14 +47,8 @@ async function answerAtEnd({ reply }: Call, batches: AsyncIterable<readonly Agen
   let last: AgentEvent | undefined;
   for await (const events of batches) last = events.at(-1);
   if (reply.raw.destroyed) return reply.hijack();
-  switch (last?.type) {
-    case 'done': {
-      const { type: _, ...answer } = last;
-      return answer;
-    }
-    case 'error':
-      return reply.code(last.status).send({ error: last.error });
-    default:
-      throw new Error('A turn was left without a last word.');
-  }
+  if (last?.type === 'error') return reply.code(last.status).send({ error: last.error });
+  if (last?.type !== 'done') throw new Error('A turn was left without a last word.');
+  const { type: _, ...answer } = last;
+  return answer;
 }

@@ -107,7 +107,10 @@ const common = [
 
 function refusal({ errors = [], refusal: own }: Operation, schemas: Place['schemas']): JsonValue {
   if (own !== undefined)
-    return { description: 'What is wrong', content: { 'application/json': { schema: schemaOf(own, schemas, 'output') } } };
+    return {
+      description: 'What is wrong',
+      content: { 'application/json': { schema: schemaOf(own, schemas, 'output') } },
+    };
   return {
     description: `An error; codes: ${[...errors, ...common].join(', ')}`,
     content: { 'application/json': { schema: schemaOf(errorEnvelope, schemas, 'output') } },
