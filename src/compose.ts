@@ -4,7 +4,7 @@ import { assembleServices, startUpkeep } from './assemble-services.ts';
 import { createHarnessTools, type HarnessToolsOptions } from './harness-tools.ts';
 import { createRuntimeExtras } from './runtime-extras.ts';
 import { openAgentTurns, workspaceRoot } from './open-agent-turns.ts';
-import { openForeign } from './open-foreign.ts';
+import { openForeign, type RuntimeMaker } from './open-foreign.ts';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -61,6 +61,8 @@ export interface Parts {
   readonly clock?: Clock;
   /** Harnesses beside the ones that ship with Reins. */
   readonly adapters?: readonly HarnessAdapter[];
+  /** Foreign runtimes beside them, as `fromHarnessV1` makes them. */
+  readonly runtimes?: readonly RuntimeMaker[];
   /** Other times than those that suit several processes on one machine. */
   readonly ownership?: Partial<OwnershipPolicy>;
 }
@@ -84,7 +86,7 @@ const renewTlsEveryMs = 60_000;
 
 /** @throws ConfigurationError  A setting that cannot work, or a data folder that is broken. */
 export async function createServer(config: Config, parts: Parts = {}): Promise<Server> {
-  const { logger = loggerOf(config), clock = systemClock, adapters = [], ownership = {} } = parts;
+  const { logger = loggerOf(config), clock = systemClock, adapters = [], ownership = {}, runtimes = [] } = parts;
   const { host, port, dataDir, publicUrl, apiKey } = config.server;
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(openDataFolder(dataDir));
@@ -108,7 +110,9 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const extensions = optionsOfTools(config, { ...toolParts, store, tools });
   const harnessTools = stack.use(createHarnessTools(extensions));
   const extras = createRuntimeExtras(extensions, config.agent.mcp);
-  const foreign = stack.use(openForeign(config, { clock, logger, catalogue, extras, root: join(dataDir, 'homes') }));
+  const foreign = stack.use(
+    openForeign(config, { clock, logger, catalogue, extras, root: join(dataDir, 'homes'), runtimes }),
+  );
   const services = createServices({
     harnessTools,
     files,

@@ -3,6 +3,7 @@
 
 export { createAgent, type AgentParts, type SubAgentParts } from './agent.ts';
 export { createServer } from './create-server.ts';
+export { fromHarnessV1, type FromHarnessV1Options } from './harnesses/harness-v1/from-harness-v1.ts';
 export type { Parts as ServerParts, Server } from './compose.ts';
 export { loadConfig, type Config, type ConfigSources } from './config.ts';
 export {

@@ -9,6 +9,7 @@ import { createPiRuntime } from './harnesses/pi/pi-runtime.ts';
 import { createForeignAdapter, type ForeignAdapter, type ForeignParts } from './harnesses/foreign/foreign-adapter.ts';
 import { createHomes, type Homes } from './harnesses/foreign/homes.ts';
 import { hostEnvironment, type Config } from './config.ts';
+import type { Environment } from './process/child-environment.ts';
 import { judge } from './engine/permissions.ts';
 import { openRelay, type Relay, type RelayOptions } from './harnesses/relay/relay.ts';
 import { defaultPolicies } from './engine/policies.ts';
@@ -31,12 +32,17 @@ export interface ForeignOptions {
   readonly extras: ForeignParts['extras'];
   /** Absolute path of the folder of their private folders. */
   readonly root: string;
+  /** Beside those of the settings. */
+  readonly runtimes?: readonly RuntimeMaker[];
 }
+
+/** Makes a runtime that works on this machine. */
+export type RuntimeMaker = (parts: { readonly host: Environment }) => ForeignRuntime;
 
 /** Nothing is started before a task needs it. */
 export function openForeign(
   config: Config,
-  { clock, logger, catalogue, extras, root }: ForeignOptions,
+  { clock, logger, catalogue, extras, root, runtimes = [] }: ForeignOptions,
 ): ForeignHarnesses {
   const homes = createHomes({ root, clock, random: systemRandom });
   const { idleSeconds, parkSeconds, mostIdle, silence } = config.harnesses;
@@ -56,7 +62,10 @@ export function openForeign(
     warm: { idleSeconds, parkSeconds, most: mostIdle },
     silence,
   };
-  const adapters = runtimesOf(config, { clock, logger }).map((runtime) => createForeignAdapter(runtime, parts));
+  const made = runtimes.map((make) => make({ host: hostEnvironment() }));
+  const adapters = [...runtimesOf(config, { clock, logger }), ...made].map((runtime) =>
+    createForeignAdapter(runtime, parts),
+  );
   return {
     adapters,
     homes,

@@ -28,6 +28,7 @@ test('the root entry exports these names and no others', async () => {
     'createRuntime',
     'createServer',
     'defineTool',
+    'fromHarnessV1',
     'loadConfig',
     'verdictOf',
   ]);
