@@ -13,7 +13,9 @@ export function describeHarness(
   return [
     `${label} [${base}]: ${state}`,
     ...(status.problem === null ? [] : [`  ! ${status.problem.message}`]),
-    ...abilities.map(([name, value]) => `  ${name.padEnd(13)}  ${value}`),
+    ...abilities.map(
+      ([name, value]) => `  ${name.padEnd(13)}  ${typeof value === 'string' ? value : value.join(', ') || 'none'}`,
+    ),
     ...status.models.map(({ id, available, why }) => {
       const isDefault = id === status.defaultModel ? ' (default)' : '';
       return `  ${available ? '+' : '-'} ${id.padEnd(width)}  ${why}${isDefault}`;

@@ -31,6 +31,22 @@ export interface Capabilities {
   readonly disabledTools: 'block' | 'partly' | 'instruction';
   readonly maxStep: 'exact' | 'none';
   readonly usage: 'per-step' | 'at-end' | 'none';
+  /** What a refused call does to the turn. */
+  readonly denial: 'goes-on' | 'ends-turn';
+  /** Whether a cancel is known to have ended every process. */
+  readonly tree: 'proven' | 'best-effort';
+  /** A session from an earlier response on, from the runtime's own memory; else the conversation is quoted to a new one. */
+  readonly fork: 'yes' | 'no';
+  readonly compact: 'yes' | 'no';
+  /** Tools of the caller. */
+  readonly hostTools: 'yes' | 'no';
+  /** Transports of the MCP servers that it can be given. */
+  readonly mcp: readonly ('http' | 'sse' | 'stdio')[];
+  readonly skills: 'folder' | 'none';
+  /** How it is known which model answered, and that a reply was begun anew. */
+  readonly servedModel: 'told' | 'relay' | 'unknown';
+  readonly resets: 'told' | 'relay' | 'hidden';
+  readonly sandbox: 'own' | 'none';
 }
 
 export interface HarnessStatus {

@@ -12,7 +12,7 @@ export interface HarnessUnderTest extends AsyncDisposable {
   /** The harness's id on the server as it is now. */
   readonly harnessId: string;
   /** As the server tells them. */
-  readonly capabilities: Readonly<Partial<Record<keyof Capabilities, string>>>;
+  readonly capabilities: Readonly<Partial<Record<keyof Capabilities, string | readonly string[]>>>;
   /** Of the system: what is waited for here are real processes. */
   readonly clock: Clock;
   client(): Client;

@@ -43,7 +43,7 @@ export async function openHarnessServer({
   const owned = join(data, 'owned');
   mkdirSync(owned);
   placeHostile(template, owned);
-  const agent = { templates: [template], mcp: [clockServer(data)] };
+  const agent = { templates: [template], mcp: [clockServer(data, 'It is process ')] };
   writeFileSync(join(data, 'config.json'), JSON.stringify({ harnesses, agent, ...settings }));
   const start = () => startServer(data, model.url);
   let server = await start();

@@ -29,6 +29,16 @@ const capabilities: Capabilities = {
   disabledTools: 'block',
   maxStep: 'exact',
   usage: 'per-step',
+  denial: 'goes-on',
+  tree: 'proven',
+  fork: 'no',
+  compact: 'no',
+  hostTools: 'no',
+  mcp: ['http', 'sse', 'stdio'],
+  skills: 'folder',
+  servedModel: 'relay',
+  resets: 'relay',
+  sandbox: 'none',
 };
 
 export const opencodeDialect: AcpDialect = {

@@ -22,6 +22,16 @@ const capabilities: Capabilities = {
   disabledTools: 'block',
   maxStep: 'exact',
   usage: 'per-step',
+  denial: 'goes-on',
+  tree: 'proven',
+  fork: 'no',
+  compact: 'no',
+  hostTools: 'no',
+  mcp: ['http', 'sse', 'stdio'],
+  skills: 'folder',
+  servedModel: 'told',
+  resets: 'told',
+  sandbox: 'none',
 };
 
 export interface ClaudeCodeParts {

@@ -30,6 +30,16 @@ const capabilities: Capabilities = {
   disabledTools: 'partly',
   maxStep: 'exact',
   usage: 'per-step',
+  denial: 'goes-on',
+  tree: 'proven',
+  fork: 'no',
+  compact: 'no',
+  hostTools: 'no',
+  mcp: ['http', 'stdio'],
+  skills: 'folder',
+  servedModel: 'relay',
+  resets: 'told',
+  sandbox: 'own',
 };
 
 /** OpenAI's Codex, by its app server. @param parts  `path` as the operator set it, absolute; null: as found on the path. */

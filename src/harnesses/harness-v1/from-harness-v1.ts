@@ -97,6 +97,7 @@ function capabilitiesOf(adapter: HarnessV1): Capabilities {
     resume: 'own-id',
     disabledTools: supportsBuiltinToolFiltering === true ? 'block' : 'instruction',
     usage: 'per-step',
+    denial: 'goes-on',
   };
 }
 

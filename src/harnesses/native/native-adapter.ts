@@ -27,6 +27,16 @@ export const nativeCapabilities: Capabilities = {
   disabledTools: 'block',
   maxStep: 'exact',
   usage: 'per-step',
+  denial: 'goes-on',
+  tree: 'proven',
+  fork: 'yes',
+  compact: 'yes',
+  hostTools: 'no',
+  mcp: ['http', 'sse', 'stdio'],
+  skills: 'folder',
+  servedModel: 'told',
+  resets: 'told',
+  sandbox: 'own',
 };
 
 /** Tools that a harness brings beside those that all have. */

@@ -32,6 +32,16 @@ const capabilities: Capabilities = {
   disabledTools: 'block',
   maxStep: 'exact',
   usage: 'per-step',
+  denial: 'goes-on',
+  tree: 'proven',
+  fork: 'no',
+  compact: 'no',
+  hostTools: 'no',
+  mcp: ['http', 'stdio'],
+  skills: 'folder',
+  servedModel: 'told',
+  resets: 'told',
+  sandbox: 'none',
 };
 
 /** Pi as a child process in RPC mode, one a session (H-500). */

@@ -35,7 +35,7 @@ export type UhpHarness = {
   /** Whether the runtime reads the configuration that lies in the workspace. */
   readonly reinsWorkspaceConfig: boolean;
   /** What the runtime can do, in words (UD-87). */
-  readonly reinsCapabilities?: Readonly<Record<string, string>>;
+  readonly reinsCapabilities?: Readonly<Record<string, string | readonly string[]>>;
 };
 
 /** Values of headers and `auth` are handles, never what they stand for (UD-37). */
@@ -87,7 +87,7 @@ export interface InstalledFacts extends PluginFacts {
 
 export interface BaseFacts {
   readonly label: string;
-  readonly capabilities?: Readonly<Record<string, string>>;
+  readonly capabilities?: Readonly<Record<string, string | readonly string[]>>;
 }
 
 export function toUhpHarness(

@@ -55,7 +55,8 @@ export const geminiWire: HarnessWire = {
       item: escaped(dataFrame(chunk(reply, parts, finish))),
     });
     return [
-      ...reply.thinking.map((text) => frame('delta', [{ text, thought: true }])),
+      // A summary of thoughts comes whole.
+      ...(reply.thinking.length > 0 ? [frame('delta', [{ text: reply.thinking.join(''), thought: true }])] : []),
       ...reply.text.map((text) => frame('delta', [{ text }])),
       ...(reply.calls.length > 0 ? [frame('delta', callsOf(reply))] : []),
       frame('end', [{ text: '' }], { finishReason: finishReasons[reply.finish] }),
