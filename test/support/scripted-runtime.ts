@@ -106,7 +106,7 @@ export function scriptedRuntime(
     },
     relay: async () => ({
       url: 'http://127.0.0.1:9',
-      lease: () => ({ token: 'lease', revoke() {}, requests: 0, open: 0, [Symbol.dispose]() {} }),
+      lease: () => ({ token: 'lease', close() {}, revoke() {}, requests: 0, open: 0, [Symbol.dispose]() {} }),
     }),
     judge: judgeCall,
     extras: noExtras,

@@ -82,7 +82,7 @@ export async function startAcp(profile: AcpProfile, path: string, options: OpenN
 }
 
 async function spawn(label: string, { program, args, env }: AcpLaunch, options: OpenNative): Promise<Launched> {
-  const { clock, workspace, marker } = options;
+  const { clock, workspace, marker, lease } = options;
   // Until a session listens, nothing is decided, and what is told is an old conversation.
   let handlers: Pick<RpcHandlers, 'onRequest' | 'onNotification'> = { onRequest: () => false, onNotification() {} };
   const peer = createRpcPeer({
@@ -92,7 +92,18 @@ async function spawn(label: string, { program, args, env }: AcpLaunch, options: 
     version: '2.0',
   });
   const onValue = (value: JsonValue) => peer.receive(value);
-  const process = await startLineProcess({ clock, label, program, args, cwd: workspace, env, marker, onValue });
+  const secrets = [lease.token];
+  const process = await startLineProcess({
+    clock,
+    label,
+    program,
+    args,
+    cwd: workspace,
+    env,
+    marker,
+    secrets,
+    onValue,
+  });
   void process.gone.then(({ how }) => peer.close(`${label} ${how}.`));
   return {
     process,

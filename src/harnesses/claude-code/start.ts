@@ -67,6 +67,7 @@ async function startOnce(parts: StartParts, options: OpenNative, native: NativeI
     cwd: workspace,
     env: environmentOf(parts.host, options),
     marker,
+    secrets: [options.lease.token],
     onValue: (value) => peer.receive(value),
   });
   try {

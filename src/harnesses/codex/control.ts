@@ -162,7 +162,7 @@ class CodexSession implements NativeSession {
   }
 
   #leave(how: string): string {
-    const diagnostics = this.#connection.process.diagnostics().replaceAll(this.#open.lease.token, '[lease]');
+    const diagnostics = this.#connection.process.diagnostics();
     const message = `Codex ${how} in the middle of a turn.`;
     this.#end = { type: 'HarnessError', message, retryable: false };
     if (!this.#isStopped) this.#open.logger.error('Codex is gone.', { how, diagnostics });

@@ -56,6 +56,7 @@ export async function startCodex({ open, program, host, ...choices }: StartOptio
     cwd,
     env: { ...codexEnvironment(host, open), PWD: cwd },
     marker,
+    secrets: [open.lease.token],
     onValue: (value) => peer.receive(value),
   });
   line = process;
@@ -74,7 +75,7 @@ export async function startCodex({ open, program, host, ...choices }: StartOptio
   } catch (cause) {
     await process.stop();
     await gone;
-    const diagnostics = process.diagnostics().replaceAll(open.lease.token, '[lease]');
+    const diagnostics = process.diagnostics();
     open.logger.error('Codex could not be opened.', { diagnostics }, cause);
     throw cause instanceof RuntimeFault ? cause : unavailable('Codex did not open a session.', cause);
   }

@@ -6,6 +6,7 @@
 //     ten seconds after (H-060). Meanwhile nothing is shown any more (H-066).
 // V4. Every phase has a limit on silence; what passes it is ended and said to be stuck (H-110).
 // V5. An ending that somebody's word overtook is none: the word is the runtime's next prompt (E-661).
+// V6. Who leaves, by whatever way, has seen the end of the tree before he is gone (H-137).
 
 import { applyDrafts, parkRun, type Ending } from '../../core/closing.ts';
 import { deadlineOf, evolve, evolveLive, isOpen, type RunState } from '../../core/run-state.ts';
@@ -26,7 +27,10 @@ import type { TurnOptions } from '../harness.ts';
 
 /** A native turn that is under way, kept over a park. */
 export interface LiveTurn {
-  readonly session: NativeSession;
+  readonly session: NativeSession & {
+    /** No call to a model begins any more; one that is under way may end by itself, and is cut soon after (H-060). */
+    cutOff(): void;
+  };
   turn: NativeTurn;
   readonly book: TurnBook;
   /** Facts that are waited for: what comes is nobody else's, over a park too. */
@@ -69,7 +73,7 @@ export async function* driveTurn(state: RunState, options: DriveOptions): Drive 
   try {
     yield* driver.run();
   } finally {
-    driver.leave();
+    await driver.leave();
   }
 }
 
@@ -106,12 +110,11 @@ class TurnDriver {
     });
   }
 
-  /** Nothing of it listens any more. */
-  leave(): void {
+  /** Nothing of it listens any more, and what nobody hears is not left at work (V6). */
+  async leave(): Promise<void> {
     this.#left.abort();
-    // Nobody hears what it does from here on (H-137).
-    if (this.#isWorking) this.#live.session.stop().catch(() => undefined);
     this.#outsideEvents.return?.().catch(() => undefined);
+    if (this.#isWorking) await within(this.#live.session.stop(), { clock: this.#o.clock, ms: stopMs });
   }
 
   async *run(): Drive {
@@ -368,6 +371,7 @@ class TurnDriver {
     for (const request of waiting.keys()) turn.answer(request, { say: 'cancelled' });
     waiting.clear();
     turn.interrupt();
+    session.cutOff();
     const { clock } = this.#o;
     await within(this.#nativeEnd(), { clock, ms: interruptMs });
     const stopping = session.stop();

@@ -310,6 +310,10 @@ class ForeignRun {
             gone: session.gone,
             turns: 0,
             prompt: (input) => session.prompt(input),
+            cutOff() {
+              lease.close();
+              parts.clock.timer(cutOffMs, () => lease.revoke());
+            },
             async stop() {
               lease.revoke();
               const stopped = await session.stop();
@@ -325,6 +329,9 @@ class ForeignRun {
     });
   }
 }
+
+/** From the wish to stop to the end of the model calls that are under way: most runtimes end them at once. */
+const cutOffMs = 500;
 
 /** From the last word to a runaway runtime to the end of its process. */
 const spoiledMs = 5_000;

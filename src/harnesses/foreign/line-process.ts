@@ -3,13 +3,16 @@
 // N1. Stdout is read to its end, whoever listens. A line that is no JSON is diagnostics, and so is a last line without its end.
 // N2. Stderr and diagnostics are kept, their last 64 KiB, for the operator (H-136).
 // N3. Who wants it gone ends its whole tree; the promise of `gone` is settled whatever happens, and says why.
+// N4. One that lives and can speak no more, or hears no more, is of no use: it is ended, and that is said of it (H-045).
 
+import { createRedactor } from '../../core/redact.ts';
 import { keepEnds } from '../../process/keep-ends.ts';
-import { ProcessStartError, startProcess, type RunningProcess } from '../../process/start-process.ts';
-import { readLines } from '../../process/read-lines.ts';
+import { ProcessStartError, startProcess, type ProcessExit, type RunningProcess } from '../../process/start-process.ts';
+import { OversizedLineError, readLines } from '../../process/read-lines.ts';
 import { stopTree, type StoppedTree } from '../../process/stop-tree.ts';
 import { toJsonValue, type JsonValue } from '../../core/json.ts';
 import { RuntimeFault } from './runtime.ts';
+import { within } from '../../core/within.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Environment } from '../../process/child-environment.ts';
 
@@ -25,9 +28,11 @@ export interface LineProcessOptions {
   /** All that it sees; see `runtimeEnvironment`. */
   readonly env: Environment;
   readonly marker: string;
+  /** What it has been given and its diagnostics must not repeat. */
+  readonly secrets: readonly string[];
   /** Told each value that came, in order. Must not throw. */
   readonly onValue: (value: JsonValue) => void;
-  /** A line is longer than can be kept: the process is ended (H-121). */
+  /** Beyond it a line is no more kept, and the process is ended (H-121). */
   readonly maxLineUnits?: number;
 }
 
@@ -52,10 +57,12 @@ export interface Gone {
 
 const keptBytes = 65_536;
 const graceMs = 5_000;
+/** From the end of a stream to that of the process. */
+const farewellMs = 2_000;
 
 /** @throws RuntimeFault  It cannot be started. */
 export async function startLineProcess(options: LineProcessOptions): Promise<LineProcess> {
-  const { clock, label, program, args, cwd, env, marker } = options;
+  const { clock, label, program, args, cwd, env, marker, secrets } = options;
   const child = await startProcess({ clock, program, args, cwd, env, marker, stdin: 'pipe' }).catch(
     (cause: unknown) => {
       throw startFault(label, cause);
@@ -63,26 +70,46 @@ export async function startLineProcess(options: LineProcessOptions): Promise<Lin
   );
   const tail = keepEnds(keptBytes);
   const note = (text: string) => tail.add(Buffer.from(`${text}\n`));
-  const read = Promise.allSettled([readValues(child, options, note), readDiagnostics(child, tail)]);
   let stopping: Promise<StoppedTree> | null = null;
   const stop = () => {
     stopping ??= stopTree(child.tree, { clock, graceMs }).finally(() => child[Symbol.dispose]());
     return stopping;
   };
-  const gone = child.exited.then(async (exit): Promise<Gone> => {
-    const [values] = await read;
-    if (values.status === 'rejected') note(String(values.reason));
-    return exit.how === 'exited'
-      ? { how: `exited with code ${exit.code}`, code: exit.code, signal: null }
-      : { how: `was ended by ${exit.signal}`, code: null, signal: exit.signal };
+  const exited = child.exited.then(howItEnded);
+  let useless: string | null = null;
+  const endUnlessGone = async (how: string, ms = farewellMs) => {
+    await within(child.exited, { clock, ms });
+    // Only one that is still there has to be ended (N4).
+    if ((await Promise.race([exited, Promise.resolve(null)])) !== null || stopping !== null) return;
+    useless ??= how;
+    await stop().catch((cause: unknown) => note(String(cause)));
+  };
+  const values = readValues(child, options, note).then(
+    () => void endUnlessGone('closed its output'),
+    (cause: unknown) => {
+      note(String(cause));
+      void endUnlessGone(
+        cause instanceof OversizedLineError ? 'wrote a line that is too long' : 'could not be read',
+        0,
+      );
+    },
+  );
+  const read = Promise.allSettled([values, readDiagnostics(child, tail)]);
+  const gone = exited.then(async (exit): Promise<Gone> => {
+    await read;
+    return useless === null ? exit : { ...exit, how: useless };
   });
+  const redact = createRedactor(secrets);
   return {
     send(value) {
-      if (child.stdin?.writable === true) child.stdin.write(`${JSON.stringify(value)}\n`, () => {});
+      if (child.stdin?.writable !== true) return;
+      child.stdin.write(`${JSON.stringify(value)}\n`, (fault) => {
+        if (fault) void endUnlessGone('closed its input');
+      });
     },
     endInput: () => void child.stdin?.end(),
     gone,
-    diagnostics: () => tail.text(),
+    diagnostics: () => redact(tail.text()),
     stop,
   };
 }
@@ -97,6 +124,12 @@ async function readValues(
     if (value === undefined) note(text);
     else onValue(value);
   }
+}
+
+function howItEnded(exit: ProcessExit): Gone {
+  return exit.how === 'exited'
+    ? { how: `exited with code ${exit.code}`, code: exit.code, signal: null }
+    : { how: `was ended by ${exit.signal}`, code: null, signal: exit.signal };
 }
 
 async function readDiagnostics(child: RunningProcess, tail: ReturnType<typeof keepEnds>): Promise<void> {

@@ -3,7 +3,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { LiveTurn } from './drive-turn.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { NativeSession } from './runtime.ts';
 import type { RunId, SessionId } from '../../core/ids.ts';
 import type { RuntimeExtras } from './foreign-adapter.ts';
 
@@ -16,7 +15,7 @@ export interface WarmLimits {
 }
 
 export interface Warm {
-  readonly session: NativeSession & {
+  readonly session: LiveTurn['session'] & {
     /** Prompts that it got from this server. */
     turns: number;
   };

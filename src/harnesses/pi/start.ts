@@ -47,7 +47,7 @@ export async function startPi(
 type LaunchedPi = Omit<StartedPi, 'resumed'> & { readonly early: readonly JsonObject[] };
 
 async function launch(
-  { clock, workspace, marker }: OpenNative,
+  { clock, workspace, marker, lease }: OpenNative,
   how: ReturnType<typeof commandOf> & { readonly own: readonly string[]; readonly env: Environment },
 ): Promise<LaunchedPi> {
   const early: JsonObject[] = [];
@@ -63,6 +63,7 @@ async function launch(
     cwd: workspace,
     env: how.env,
     marker,
+    secrets: [lease.token],
     onValue(value) {
       if (isJsonObject(value) && !commands.receive(value)) listener(value);
     },

@@ -20,6 +20,8 @@ export interface LeaseOptions {
 export interface Lease extends Disposable {
   /** What the runtime is given as its key. Never logged. */
   readonly token: string;
+  /** Refuses what comes; what runs goes on. Idempotent. */
+  close(): void;
   /** Aborts what runs and refuses the rest, with a word that ends the turn (H-060). Idempotent. */
   revoke(): void;
   /** Model calls that were let through to the provider. */
@@ -62,15 +64,16 @@ export interface LeaseParts {
 export function openLease(options: LeaseOptions, { token, upstream, forget }: LeaseParts): OpenLease {
   const { models: allowed, maxRequests = Infinity, maxOutputTokens = Infinity } = options;
   const running = new Set<() => void>();
-  let [isRevoked, asked, requests, outputTokens] = [false, 0, 0, 0];
+  let [isClosed, isRevoked, asked, requests, outputTokens] = [false, false, 0, 0, 0];
   const revoke = () => {
-    isRevoked = true;
+    isClosed = isRevoked = true;
     for (const abort of running) abort();
   };
   return {
     token,
     options,
     upstream,
+    close: () => void (isClosed = true),
     revoke,
     get requests() {
       return requests;
@@ -87,7 +90,7 @@ export function openLease(options: LeaseOptions, { token, upstream, forget }: Le
     },
     number: () => ++asked,
     admit(models, kind) {
-      if (isRevoked) throw refusals.revoked();
+      if (isClosed) throw refusals.revoked();
       const foreign = models.find((model) => allowed?.includes(model) === false);
       if (foreign !== undefined) throw refusals.foreignModel(foreign);
       if (kind === 'aside') return;
