@@ -55,6 +55,9 @@ const mcpServer = z.intersection(
   ]),
 );
 
+/** Harnesses that are programs of others. */
+const programBases = ['claude-code', 'codex', 'pi', 'gemini-cli', 'opencode'] as const;
+
 /** Null = no limit (UR-53). */
 const ofPrincipal = {
   tasksPerMinute: z.int().min(0).nullable(),
@@ -131,7 +134,7 @@ const groups = {
   harnesses: z.strictObject({
     preferred: text.default('native'),
     /** Absolute paths of programs, by base; absent: as found on the path. */
-    programs: z.record(text, text).default({}),
+    programs: z.partialRecord(z.enum(programBases), text).default({}),
     /** Agents that speak the Agent Client Protocol, by the name that makes their base `acp-<name>`. */
     acp: z
       .record(
@@ -349,6 +352,7 @@ function withPaths(layer: Layer, folder: string): Layer {
     const path = layer[group]?.[key];
     return typeof path === 'string' ? { [key]: toPath(path, folder) } : {};
   };
+  const programs = layer['harnesses']?.['programs'];
   const skills = layer['agent']?.['skills'];
   const agent = {
     ...layer['agent'],
@@ -362,17 +366,23 @@ function withPaths(layer: Layer, folder: string): Layer {
     ...(Array.isArray(templates) ? { templates: pathsOf(templates) } : {}),
   };
   const tls = layer['server']?.['tls'];
-  const server = { ...layer['server'], ...absolute('server', 'dataDir'), ...tlsWithPaths(tls, folder) };
+  const server = { ...layer['server'], ...absolute('server', 'dataDir'), ...withFolder('tls', tls, folder) };
   return {
     ...layer,
     ...(layer['server'] === undefined ? {} : { server }),
     ...(layer['agent'] === undefined ? {} : { agent: { ...agent, ...folders } }),
+    ...(layer['harnesses'] === undefined
+      ? {}
+      : { harnesses: { ...layer['harnesses'], ...withFolder('programs', programs, folder) } }),
   };
 }
 
-function tlsWithPaths(tls: unknown, folder: string) {
-  if (typeof tls !== 'object' || tls === null) return {};
-  return { tls: Object.fromEntries(Object.entries(tls).map(([name, path]) => [name, toPath(String(path), folder)])) };
+/** An object of paths. */
+function withFolder(key: string, paths: unknown, folder: string) {
+  if (typeof paths !== 'object' || paths === null) return {};
+  return {
+    [key]: Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, toPath(String(path), folder)])),
+  };
 }
 
 function parseJson(source: string, path: string): unknown {

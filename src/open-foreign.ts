@@ -80,12 +80,13 @@ function runtimesOf(
   { harnesses }: Config,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): readonly ForeignRuntime[] {
+  const programs: Readonly<Partial<Record<string, string>>> = harnesses.programs;
   const partsOf = (base: string) => ({
     clock,
     random: systemRandom,
     logger,
     host: hostEnvironment(),
-    path: harnesses.programs[base] ?? null,
+    path: programs[base] ?? null,
   });
   return [
     createClaudeCodeRuntime(partsOf('claude-code')),

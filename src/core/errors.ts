@@ -209,13 +209,15 @@ export class HarnessMismatchError extends RequestError {
 
 /** 422 `model_unavailable`: the model cannot be served for this harness now (U-230). */
 export class ModelUnavailableError extends RequestError {
-  constructor(reason: string) {
+  /** @param of  What stands in the way: the model, or all of its harness. */
+  constructor(reason: string, of: 'model' | 'harness' = 'model') {
     super({
       status: 422,
       errorType: 'invalid_request_error',
       code: 'model_unavailable',
-      message: `This model cannot be served here: ${reason}`,
-      param: 'model',
+      message:
+        of === 'model' ? `This model cannot be served here: ${reason}` : `This harness cannot work here: ${reason}`,
+      param: of === 'model' ? 'model' : 'metadata.harness_id',
     });
   }
 }

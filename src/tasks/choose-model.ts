@@ -17,8 +17,10 @@ export interface TaskModel {
  */
 export async function chooseModel({ harnesses }: Services, body: TaskBody, harness: HarnessRecord): Promise<TaskModel> {
   const adapter = harnesses.adapter(harness.base);
-  if (adapter === undefined) throw new ModelUnavailableError(`the harness base '${harness.base}' is not installed.`);
+  if (adapter === undefined) throw new ModelUnavailableError(`there is none of the base '${harness.base}'.`, 'harness');
   const asked = body.model ?? harness.defaultModel;
+  const { installed, problem } = await adapter.probe();
+  if (!installed && problem !== null) throw new ModelUnavailableError(problem.message, 'harness');
   const choice = await adapter.chooseModel(asked);
   if (choice.available) return { ref: choice.ref };
   if (!harness.setup.modelFallback || asked === null) throw new ModelUnavailableError(choice.why);

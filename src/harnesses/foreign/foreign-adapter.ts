@@ -170,7 +170,7 @@ class ForeignRun {
   }
 
   async *#run(state: RunState, input: NativeInput, opened?: Warm): Groups {
-    const book = new TurnBook(state);
+    const book = new TurnBook(state, this.#o.parts.models.nativeName(state.requested));
     const { session, extras } = opened ?? (await this.#open(state));
     for (const what of extras.degraded) book.degrade(what);
     const { history } = this.#o.options;
@@ -221,7 +221,7 @@ class ForeignRun {
   async *#resume(state: RunState, cause: RunStarted['cause']): Groups {
     const opened = await this.#open(state);
     const nowMs = this.#o.parts.clock.now();
-    const book = new TurnBook(state);
+    const book = new TurnBook(state, this.#o.parts.models.nativeName(state.requested));
     const drafts: EventDraft[] = [];
     const words: string[] = [];
     for (const entry of state.pending) {

@@ -28,6 +28,7 @@ const maxResultUnits = 65_536;
 
 export class TurnBook {
   #state: RunState;
+  readonly #nativeModel: string;
   #blocks: ReplyBlocks | null = null;
   #texts = new Map<string, string>();
   #served: string | null = null;
@@ -37,8 +38,10 @@ export class TurnBook {
   #lateUsage: Usage | null = null;
   readonly #degraded = new Set<string>();
 
-  constructor(state: RunState) {
+  /** @param nativeModel  The provider's own name of the model that was asked for: no other one answered (UD-84). */
+  constructor(state: RunState, nativeModel = state.requested.model) {
     this.#state = state;
+    this.#nativeModel = nativeModel;
   }
 
   /** The log has taken this in. */
@@ -157,7 +160,7 @@ export class TurnBook {
       case 'reply-begun':
         return this.#beginReply(nowMs);
       case 'served':
-        this.#served = fact.model;
+        this.#served = fact.model === this.#nativeModel ? this.#state.requested.model : fact.model;
         return this.#modelSwitch();
       case 'text':
       case 'thinking':
@@ -259,14 +262,15 @@ export class TurnBook {
       ...(degraded.length === 0 ? {} : { degraded }),
     } as const;
     this.#reset(step + 1, 1);
-    return [...left, { type: 'step-started', data, step: step + 1, attempt: 0 }];
+    const opened = [...left, { type: 'step-started', data, step: step + 1, attempt: 0 } as const];
+    // Who answers may be known before the reply's first word.
+    return this.#then(opened, nowMs, () => this.#modelSwitch());
   }
 
   #reset(step: number, attempt: number): void {
     this.#blocks = new ReplyBlocks({ step, attempt });
     this.#texts = new Map();
     this.#begun = false;
-    this.#served = null;
   }
 
   #leaveStep(nowMs: number): readonly EventDraft[] {
@@ -365,7 +369,10 @@ export class TurnBook {
     const calls = blocks.calls.map(({ whole: _whole, ...call }) => call);
     if (thinking !== '') drafts.push({ type: 'thinking-complete', data: thinking, ...position });
     if (text !== '') drafts.push({ type: 'text-complete', data: text, ...position });
-    const served = this.#served === null ? null : { provider: state.requested.provider, model: this.#served };
+    // One that was named too late to be told of is not claimed.
+    const answered = [state.requested.model, state.open?.served?.model].find((model) => model === this.#served);
+    const served = answered === undefined ? null : { provider: state.requested.provider, model: answered };
+    this.#served = null;
     const empty = text === '' && calls.length === 0;
     const turn = {
       finishReason: calls.length > 0 ? 'tool-use' : finishReason,
@@ -401,6 +408,7 @@ export class TurnBook {
       ...(error === undefined ? {} : { error }),
     };
     this.#held = [];
+    this.#served = null;
     this.#reset(step, attempt + 1);
     this.#begun = begins;
     return [{ type: 'attempt-reset', step, attempt, data }];
