@@ -55,6 +55,7 @@ export type Law =
   | 'killed-server'
   | 'ten-sessions'
   | 'environment'
+  | 'home'
   | 'command-line'
   | 'disabled-tool'
   | 'usage'
@@ -244,6 +245,17 @@ export function describeHarnessContract(name: string, { open, skip, differences 
       const read = under.model.requests.flatMap(({ results }) => results).join('\n');
       expect(under.canaries.filter((canary) => read.includes(canary))).toEqual([]);
     });
+
+    law(
+      'home',
+      'a tool that reads all of its home, and what lies beside it, reads no secret of the server',
+      async () => {
+        await run('[[home]] all of it');
+        const read = resultsOf('[[home]] all of it').join('\n');
+        expect(read).toContain('END');
+        expect(under.canaries.filter((canary) => read.includes(canary))).toEqual([]);
+      },
+    );
 
     law('command-line', 'no prompt and no secret stands on a command line', async () => {
       const task = under.client().run(ask('[[midtool]] with a hidden-word'));

@@ -40,14 +40,14 @@ const acts = {
   busy: () => { say('so far'); setTimeout(() => { fs.writeFileSync('made.txt', 'made'); process.exit(0); }, 300); },
   works: () => {
     say('so far');
-    const job = 'trap "" TERM; while :; do echo x >> ticks; sleep 0.05; done';
-    for (const detached of [false, true]) spawn('sh', ['-c', 'sh -c \'' + job + '\' & wait'], { stdio: 'ignore', detached });
+    const job = 'trap "" TERM; (while :; do echo x >> ticks; sleep 0.05; done) & wait';
+    for (const detached of [false, true]) spawn('sh', ['-c', job], { stdio: 'ignore', detached });
     live();
   },
   // Of agents that are told where models are.
   asks: () => void call().catch(() => {}).then(end),
   'asks-on': () => { ignoresInterrupt = true; deaf(); say('so far'); setInterval(() => void call().catch(() => {}), 100); },
-  permission: () => { say('so far'); permit(); },
+  permission: () => permit(),
   mute: () => { fs.writeSync(2, 'I hang, and my key is ' + (process.env.STUB_KEY ?? '') + '\\n'); live(); },
 };
 const onPrompt = (text) => { const act = acts[/[a-z0-9-]+$/.exec(text)?.[0]]; if (act === undefined) throw new Error('No act: ' + text); act(); };

@@ -165,7 +165,7 @@ class CodexSession implements NativeSession {
     const diagnostics = this.#connection.process.diagnostics();
     const message = `Codex ${how} in the middle of a turn.`;
     this.#end = { type: 'HarnessError', message, retryable: false };
-    if (!this.#isStopped) this.#open.logger.error('Codex is gone.', { how, diagnostics });
+    if (!this.#isStopped || this.#facts !== null) this.#open.logger.error('Codex is gone.', { how, diagnostics });
     this.#tell({ is: 'ended', end: this.#isStopped ? { as: 'interrupted' } : { as: 'failed', error: this.#end } });
     return `Codex ${how}. ${diagnostics}`;
   }

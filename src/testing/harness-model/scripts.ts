@@ -124,6 +124,14 @@ export const scripts: Readonly<Record<string, Script>> = {
     shell('echo begin > begin.txt; sleep 3; echo end > end.txt'),
   ),
   env: using('Looking at it.', 'Seen.', shell('env')),
+  // What looks like a secret of the contract, in the homes that runtimes know and beside them.
+  home: using(
+    'Reading.',
+    'Read.',
+    shell(
+      'for d in "$HOME" "$CODEX_HOME" "$CLAUDE_CONFIG_DIR" "$PI_CODING_AGENT_DIR" "$XDG_CONFIG_HOME"; do [ -d "$d" ] && grep -rhoaE "[a-z-]+-of-the-(contract|machine)" "$d" "$d/.." | head -5; done; echo END',
+    ),
+  ),
   big: using('A lot to read.', 'That was a lot.', shell('yes "a line of a long output" | head -c 3000000')),
   mcp: ({ step, argument = 'echo' }) =>
     step === 0
