@@ -54,7 +54,12 @@ export function openForeign(
     homes,
     models: catalogue,
     relay() {
-      relay ??= openRelay({ upstreams: upstreamsOf(config), clock, random: systemRandom, logger });
+      relay ??= openRelay({ upstreams: upstreamsOf(config), clock, random: systemRandom, logger }).catch(
+        (cause: unknown) => {
+          relay = null; // whoever needs it next has another try
+          throw cause;
+        },
+      );
       return relay;
     },
     judge: judgeCall,
@@ -70,8 +75,14 @@ export function openForeign(
     adapters,
     homes,
     async [Symbol.asyncDispose]() {
-      await Promise.all(adapters.map((adapter) => adapter[Symbol.asyncDispose]()));
-      await (await relay)?.[Symbol.asyncDispose]();
+      const closed = await Promise.allSettled(adapters.map((adapter) => adapter[Symbol.asyncDispose]()));
+      const failed = closed.find(({ status }) => status === 'rejected');
+      // Of what has not stopped, a later server has to know.
+      const left = failed === undefined ? await Promise.allSettled([homes.leave()]) : [];
+      for (const each of [...closed, ...left])
+        if (each.status === 'rejected') logger.error('Agents were not closed in order.', {}, each.reason);
+      const open = await relay?.catch(() => null);
+      await open?.[Symbol.asyncDispose]();
     },
   };
 }

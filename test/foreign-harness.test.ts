@@ -126,6 +126,16 @@ test('H-024: a second beginning before the first was accepted gives the first up
   expect(typesOf(await server.logOf(body.id))).toContain('attempt-reset');
 });
 
+test('H-024: a reply that is begun three times is shown once, as the third has it', async () => {
+  await using server = await rig(async ({ say }) =>
+    say(begun, text('One'), begun, text('Two'), begun, text('Three.'), accepted(), done),
+  );
+  const { body } = await server.uhp.create({ input: 'Go' });
+  expect(lastText(body)).toBe('Three.');
+  const resets = typesOf(await server.logOf(body.id)).filter((type) => type === 'attempt-reset');
+  expect(resets).toHaveLength(2);
+});
+
 test('H-023: what a runtime keeps of a text and had not streamed is shown as one more piece', async () => {
   const whole: NativeFact = { is: 'text-whole', key: 't', text: 'Hello there.' };
   await using server = await rig(async ({ say }) => say(begun, text('Hello '), whole, accepted(), done));
@@ -234,6 +244,34 @@ test('H-050: a message reaches the runtime while it works, and the next reply ha
   await server.uhp.send('POST', `/v1/reins/responses/${body.id}/steer`, { body: { input: 'hurry' } });
   const end = await settled(server, body.id);
   expect(lastText(end)).toBe('You said hurry');
+});
+
+test('E-665: what is said while a call waits for a person reaches the runtime when it goes on, once', async () => {
+  const heard: string[] = [];
+  const script = async (turn: ScriptedTurn) => {
+    turn.say(begun, { is: 'call-whole', call: write }, accepted('tool-use'));
+    await turn.ask(write, 'edit');
+    heard.push(await turn.steered());
+    turn.say(result('c1'), ...answerTo('Heard.'));
+  };
+  await using server = await rig(script, { approvals: { permissionMode: 'allow-reads' } });
+  const { body } = await server.uhp.create({ input: 'Go', background: true });
+  const approval = await openApproval(server);
+  await server.uhp.send('POST', `/v1/reins/responses/${body.id}/steer`, { body: { input: 'by the way' } });
+  await decide(server, approval.id, { decision: 'approve' });
+  expect(await settled(server, body.id)).toMatchObject({ status: 'completed' });
+  expect(heard).toEqual(['by the way']);
+  expect(server.runtime.opened).toHaveLength(1);
+});
+
+test('a cancel of a task that waits for a person ends its process', async () => {
+  await using server = await rig(toolTurn, { approvals: { permissionMode: 'allow-reads' } });
+  const { body } = await server.uhp.create({ input: 'Write it', background: true });
+  await openApproval(server);
+  expect(server.runtime.stopped).toBe(0);
+  await server.uhp.cancel(body.id);
+  expect(await settled(server, body.id)).toMatchObject({ status: 'cancelled' });
+  expect(server.runtime.stopped).toBe(1);
 });
 
 test('H-103: a process that goes away in mid-turn fails the task and keeps what was shown; the next task works', async () => {

@@ -152,7 +152,9 @@ function giveUpAttempt(state: RunState, event: RunEventOf<'attempt-reset'>): Run
     usageIncomplete: state.open.usageIncomplete || usage === undefined,
     stage: { at: 'backoff', untilMs: event.at + retryInMs },
   };
-  return { ...state, open, attempts: state.attempts + 1 };
+  // A reply that a message cut is begun anew with it (E-208).
+  const unread = reason === 'steered' ? [] : state.unread;
+  return { ...state, open, unread, attempts: state.attempts + 1 };
 }
 
 function leaveStep(state: RunState, event: RunEventOf<'step-finished'>): RunState {

@@ -16,7 +16,7 @@ import type { ModelChoice, ModelListing } from '../core/model-choice.ts';
 import type { AgentRef, EventDraft, Limits, RunConfig, RunEvent, RunStarted, Todo } from '../core/run-event.ts';
 import type { Rule } from '../core/rule.ts';
 import type { RunState } from '../core/run-state.ts';
-import type { SessionId } from '../core/ids.ts';
+import type { RunId, SessionId } from '../core/ids.ts';
 
 /** What a client can read of a harness's abilities; values are words, never an implied true. */
 export interface Capabilities {
@@ -130,6 +130,11 @@ export interface HarnessAdapter {
   /** Finds the model for a task; null = the default one. */
   chooseModel(requested: string | null): Promise<ModelChoice>;
   openSession(options: OpenSessionOptions): Promise<HarnessSession>;
+  /**
+   * A run that was parked ends without going on: what was kept for it goes. Gives the names of what could not be stopped.
+   * Absent: nothing is kept.
+   */
+  letGo?(sessionId: SessionId, runId: RunId): Promise<readonly string[]>;
   /** The session is gone for good: whatever of it goes on between turns has ended when this resolves. Absent: nothing does. */
   forgetSession?(sessionId: SessionId): Promise<void>;
 }

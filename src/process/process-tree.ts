@@ -14,8 +14,8 @@ import { setImmediate } from 'node:timers/promises';
 import { treeVariable } from './child-environment.ts';
 
 export interface ProcessTree {
-  /** What its processes carry in `REINS_TREE`. A marker `a` also stands for all markers `a.…`. */
-  readonly marker: string;
+  /** What its processes carry in `REINS_TREE`, or many such. A marker `a` also stands for all markers `a.…`. */
+  readonly marker: string | ReadonlySet<string>;
   /** Null: found by the marker alone, after a crash. */
   readonly root: ProcessRoot | null;
 }
@@ -123,12 +123,13 @@ export function readEntry(pid: number): Entry | null {
   return { pid, name, state, parent, group, session, startTicks: Number(numbers[18]) };
 }
 
-function carriesMarker(pid: number, marker: string): boolean {
+function carriesMarker(pid: number, marker: ProcessTree['marker']): boolean {
   const found = readProc(pid, 'environ')
     ?.split('\0')
     .find((entry) => entry.startsWith(`${treeVariable}=`));
   const markers = found?.slice(treeVariable.length + 1).split(',') ?? [];
-  return markers.some((each) => each === marker || each.startsWith(`${marker}.`));
+  const isMeant = (each: string) => (typeof marker === 'string' ? each === marker : marker.has(each));
+  return markers.some((each) => each.split('.').some((_, at, parts) => isMeant(parts.slice(0, at + 1).join('.'))));
 }
 
 function readProc(pid: number, file: 'stat' | 'environ'): string | null {

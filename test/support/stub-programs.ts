@@ -21,7 +21,7 @@ const acts = {
   shut: () => { say('so far'); fs.closeSync(1); live(); },
   'shut-deaf': () => { ignoresInterrupt = true; deaf(); say('so far'); fs.closeSync(1); },
   pipe: () => { say('so far'); held(); process.exit(0); },
-  sleeps: () => { say('done'); end(); deaf(); },
+  sleeps: () => { say('done'); end(); live(); },
   exit0: () => { say('so far'); process.exit(0); },
   exit1: () => { say('done'); end(); process.exit(1); },
   killed: () => { say('so far'); process.kill(process.pid, 'SIGKILL'); },
@@ -33,7 +33,7 @@ const acts = {
     next();
   },
   garbage: () => { raw('\\u0000\\u0001 no json\\n{"type":\\n[]\\n"text"\\n17\\n\\n{}\\n'); fs.writeSync(1, Buffer.from([0xff, 0xfe, 10])); say('fine'); end(); },
-  huge: () => { say('so far'); deaf(); const piece = 'x'.repeat(1 << 20); for (let n = 0; n < 20; n++) raw(piece); raw('\\n'); },
+  huge: () => { say('so far'); live(); const piece = 'x'.repeat(1 << 20); for (let n = 0; n < 20; n++) raw(piece); raw('\\n'); },
   million: () => { say('x'.repeat(1e6)); end(); process.exit(1); },
   dies: () => process.exit(1),
   env: () => { say(JSON.stringify(process.env)); end(); },

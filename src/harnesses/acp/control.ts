@@ -53,9 +53,9 @@ export class AcpSession implements NativeSession {
     this.#foreword = acp.resumed ? null : acp.foreword;
     this.#unsaid = acp.missingServers.map((name) => ({ is: 'degraded', what: `mcp:${name}` }));
     this.resumed = acp.resumed;
-    this.gone = acp.process.gone.then(({ how }) => {
+    this.gone = acp.process.gone.then(({ how, toOperator }) => {
       this.#end(`${dialect.label} ${how} while it was at work.`, acp.process.diagnostics());
-      return `${dialect.label} ${how}.`;
+      return toOperator;
     });
     acp.listen({
       onRequest: (request) => this.#onRequest(request),

@@ -3,10 +3,11 @@ import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import type { JsonObject } from '../../core/json.ts';
 import type { RunConfig } from '../../core/run-event.ts';
 
-/** Readable by nobody else: the lease is in some of them. */
+/** Readable by nobody else: the lease is in some of them. What an agent has put in its place, as a link, is not followed. */
 export async function writePrivate(file: string, content: string | JsonObject): Promise<void> {
   const text = typeof content === 'string' ? content : JSON.stringify(content, null, 2);
-  await writeFile(file, text, { mode: 0o600 });
+  await rm(file, { recursive: true, force: true });
+  await writeFile(file, text, { mode: 0o600, flag: 'wx' });
 }
 
 /** What the agent shall be told beside its own prompt; null: nothing. */

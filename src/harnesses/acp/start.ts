@@ -1,4 +1,4 @@
-// Starts an agent that speaks ACP, and gives it out when it has a session: one that it was given, or a new one.
+// Starts an agent that speaks ACP, and gives it out when it has a session: one that it was given, or a new one (H-071).
 
 import { createRpcPeer, RpcError, type RpcHandlers, type RpcPeer } from '../foreign/rpc-peer.ts';
 import { objectOf, textOf } from './fields.ts';
@@ -29,6 +29,17 @@ const resumeMs = 20_000;
 
 /** @throws RuntimeFault  Nothing of it is left behind. */
 export async function startAcp(profile: AcpProfile, path: string, options: OpenNative): Promise<StartedAcp> {
+  const { resume, signal, logger } = options;
+  try {
+    return await startOnce(profile, path, options);
+  } catch (cause) {
+    if (resume === null || signal.aborted || !(cause instanceof RuntimeFault)) throw cause;
+    logger.warn('An agent did not resume its session; a new one is begun.', { agent: profile.label });
+    return startOnce(profile, path, { ...options, resume: null });
+  }
+}
+
+async function startOnce(profile: AcpProfile, path: string, options: OpenNative): Promise<StartedAcp> {
   const { label } = profile;
   const launch = await profile.launch(options, path);
   const launched = await spawn(label, launch, options);
@@ -59,7 +70,7 @@ export async function startAcp(profile: AcpProfile, path: string, options: OpenN
       return textOf(session['sessionId']);
     }
 
-    /** False: it knows nothing of that session, or does not come to an end with it (H-071). */
+    /** False: it knows nothing of that session. One that does not come to an end with it is of no use any more. */
     async function goOn({ nativeId: sessionId }: NativeState): Promise<boolean> {
       const method = resumeMethod(abilities);
       if (method === null) return false;

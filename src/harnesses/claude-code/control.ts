@@ -41,13 +41,13 @@ export class ClaudeCodeSession implements NativeSession {
     this.#parts = parts;
     this.resumed = resumed;
     options.lease.onFact((fact) => this.#turn?.take({ from: 'relay', fact }));
-    this.gone = line.gone.then(({ how }) => {
+    this.gone = line.gone.then(({ how, toOperator }) => {
       const why = `Claude Code ${how}.`;
       peer.close(why);
       if (this.#turn?.isOpen === true)
         options.logger.warn('Claude Code went away in a turn.', { how, said: line.diagnostics() });
       this.#turn?.fail(why);
-      return why;
+      return toOperator;
     });
   }
 

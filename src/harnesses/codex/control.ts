@@ -13,6 +13,7 @@ import { objectIn, textIn } from './fields.ts';
 import { reduceCodex, type CodexNative } from './reduce.ts';
 import type { ErrorInfo } from '../../core/outcome.ts';
 import type { GateWord, NativeInput, NativeSession, NativeTurn, OpenNative } from '../foreign/runtime.ts';
+import type { Gone } from '../foreign/line-process.ts';
 import type { NativeFact } from '../foreign/native-fact.ts';
 import type { RpcRequest } from '../foreign/rpc-peer.ts';
 import type { StoppedTree } from '../../process/stop-tree.ts';
@@ -50,7 +51,7 @@ class CodexSession implements NativeSession {
     this.#disabled = new Set(open.config.disabledTools);
     this.resumed = connection.resumed;
     this.#state = createCodexState(connection.threadId, open.workspace);
-    this.gone = connection.process.gone.then(({ how }) => this.#leave(how));
+    this.gone = connection.process.gone.then((gone) => this.#leave(gone));
     open.lease.onFact((fact) => this.#take({ from: 'relay', fact }));
     connection.listen({
       onRequest: (request) => this.#ask(request),
@@ -161,12 +162,11 @@ class CodexSession implements NativeSession {
     }
   }
 
-  #leave(how: string): string {
-    const diagnostics = this.#connection.process.diagnostics();
+  #leave({ how, toOperator }: Gone): string {
     const message = `Codex ${how} in the middle of a turn.`;
     this.#end = { type: 'HarnessError', message, retryable: false };
-    if (!this.#isStopped || this.#facts !== null) this.#open.logger.error('Codex is gone.', { how, diagnostics });
+    if (!this.#isStopped) this.#open.logger.error('Codex is gone.', { toOperator });
     this.#tell({ is: 'ended', end: this.#isStopped ? { as: 'interrupted' } : { as: 'failed', error: this.#end } });
-    return `Codex ${how}. ${diagnostics}`;
+    return toOperator;
   }
 }

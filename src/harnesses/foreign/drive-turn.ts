@@ -19,7 +19,8 @@ import { userText } from '../../core/user-text.ts';
 import { within } from '../../core/within.ts';
 import type { ErrorInfo } from '../../core/outcome.ts';
 import type { GateRequest, TurnBook } from './turn-book.ts';
-import type { GateWord, NativeInput, NativeSession, NativeTurn } from './runtime.ts';
+import type { GateWord, NativeSession, NativeTurn } from './runtime.ts';
+import type { UserPart } from '../../core/run-event.ts';
 import type { Judgement } from './judge.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { NativeEnd, NativeFact } from './native-fact.ts';
@@ -33,6 +34,8 @@ export interface LiveTurn {
   };
   turn: NativeTurn;
   readonly book: TurnBook;
+  /** Messages of people that the runtime has got. */
+  readonly told: Set<string>;
   /** Facts that are waited for: what comes is nobody else's, over a park too. */
   coming: Promise<readonly NativeFact[]> | null;
   /** Gates that wait for an answer, with the approval that will give it; null: held for a pause. */
@@ -118,6 +121,7 @@ class TurnDriver {
   }
 
   async *run(): Drive {
+    this.#tellUnread();
     yield* this.#settle();
     for (;;) {
       if (yield* this.#parkIfIdle()) return;
@@ -185,6 +189,7 @@ class TurnDriver {
   async *#yieldGroups(drafts: readonly EventDraft[]): Drive {
     for (const group of groupsOf(drafts)) {
       const taken = yield group;
+      for (const event of taken ?? []) this.#tell(event);
       this.#state = folded(this.#state, group, { taken, nowMs: this.#o.clock.now() });
     }
     this.#live.book.fold(this.#state);
@@ -192,6 +197,8 @@ class TurnDriver {
 
   async *#write({ drafts, gates }: { drafts: readonly EventDraft[]; gates: readonly GateRequest[] }): Drive {
     yield* this.#yieldGroups(drafts);
+    // Of a reply that was given up: nobody will hear of them (H-044).
+    for (const { request } of this.#live.book.dropped()) this.#live.turn.answer(request, { say: 'cancelled' });
     for (const gate of gates) yield* this.#openGate(gate);
   }
 
@@ -274,9 +281,12 @@ class TurnDriver {
   async *#parkIfIdle(): Drive<boolean> {
     const { waiting, book } = this.#live;
     if (waiting.size === 0 || book.isRunningCall || book.isHolding) return false;
-    const status = this.#state.pending.some(isOpen) ? 'awaiting-input' : 'paused';
+    yield* this.#settle();
+    const isAsked = this.#state.pending.some(isOpen);
+    if (waiting.size === 0 || book.isRunningCall || (!isAsked && !this.#o.pause.aborted)) return false;
     this.#isWorking = false;
     this.#o.keep(this.#live);
+    const status = isAsked ? 'awaiting-input' : 'paused';
     yield* this.#yieldGroups(parkRun(this.#state, { status }, this.#o.clock.now()));
     if (this.#state.result !== null) return true;
     this.#isWorking = true;
@@ -287,38 +297,76 @@ class TurnDriver {
 
   /** The log holds it already; here it is only noticed. */
   async *#hear(event: RunEvent | null): Drive {
-    if (event?.type === 'user-message' && event.data.mode === 'steer') {
-      const steered = this.#live.turn.steer?.(userText(event.data.content));
-      steered?.catch((cause: unknown) => this.#o.logger.warn('A runtime took no message.', { cause: String(cause) }));
-    }
+    if (event !== null) this.#tell(event);
     if (event?.type === 'approval-decided') {
-      this.#state = withDecision(this.#state, event);
+      this.#state = evolve(this.#state, event);
       this.#live.book.fold(this.#state);
       yield* this.#settle();
     }
   }
 
+  /** A message of a person, once, whichever way it was met first (H-050). */
+  #tell(event: RunEvent): void {
+    if (event.type !== 'user-message' || event.data.mode !== 'steer') return;
+    const { told } = this.#live;
+    if (told.has(event.data.messageId)) return;
+    told.add(event.data.messageId);
+    this.#steer(userText(event.data.content));
+  }
+
+  /** What was said while the turn waited. */
+  #tellUnread(): void {
+    const { told } = this.#live;
+    const unread = this.#state.unread.filter((id) => !told.has(id));
+    if (unread.length === 0) return;
+    for (const id of unread) told.add(id);
+    this.#steer(userText(lastSaid(this.#state, unread.length)));
+  }
+
+  #steer(text: string): void {
+    const steered = this.#live.turn.steer?.(text);
+    steered?.catch((cause: unknown) => this.#o.logger.warn('A runtime took no message.', { cause: String(cause) }));
+  }
+
   /** True: the run is over. False: somebody spoke before it was, and the runtime goes on with that (V5). */
   async *#finish(end: NativeEnd): Drive<boolean> {
-    const { book } = this.#live;
+    const { book, waiting } = this.#live;
     this.#isWorking = false;
+    waiting.clear();
     const nowMs = this.#o.clock.now();
-    if (book.isHolding) yield* this.#write(book.acceptAsKnown(nowMs));
-    if (end.as === 'completed' && this.#state.open?.stage.at === 'calling')
+    if (book.isHolding) {
+      const { drafts, gates } = book.acceptAsKnown(nowMs);
+      yield* this.#yieldGroups(drafts);
+      for (const { call } of gates)
+        yield* this.#yieldGroups(book.refuse(call, { outcome: 'cancelled', content: 'Not run: the turn ended.' }));
+    }
+    const { open } = this.#state;
+    if (end.as === 'completed' && open !== null && open.stage.at !== 'accepted')
       yield* this.#yieldGroups(
         book.take([{ is: 'reply-accepted', finishReason: 'end-turn', raw: null, usage: null }], nowMs).drafts,
       );
-    if (end.as !== 'completed' || this.#state.unread.length === 0) {
-      const ending = this.#endingOf(end);
-      yield* this.#yieldGroups(book.end(ending, nowMs));
+    const ending = this.#endingOf(end);
+    if (end.as !== 'completed') {
+      yield* this.#endWith(ending);
+      return true;
+    }
+    while (this.#state.unread.length === 0) {
+      yield* this.#yieldGroups(book.end(ending, this.#o.clock.now()));
       if (this.#state.result !== null) return true;
     }
     yield* this.#yieldGroups(book.endStep(nowMs));
-    this.#live.turn = this.#live.session.prompt(unreadOf(this.#state));
+    const { unread } = this.#state;
+    for (const id of unread) this.#live.told.add(id);
+    this.#live.turn = this.#live.session.prompt({ content: lastSaid(this.#state, unread.length) });
     this.#isWorking = true;
     this.#live.coming = null;
     this.#heard = false;
     return false;
+  }
+
+  /** An ending that a word overtook stands after it: this one is final. */
+  async *#endWith(ending: Ending): Drive {
+    while (this.#state.result === null) yield* this.#yieldGroups(this.#live.book.end(ending, this.#o.clock.now()));
   }
 
   #endingOf(end: NativeEnd): Ending {
@@ -344,7 +392,7 @@ class TurnDriver {
     const spent = spentBudget(this.#state);
     if (spent === null || this.#state.last === null) return false;
     await this.#quiet();
-    yield* this.#yieldGroups(this.#live.book.end(spent, this.#o.clock.now()));
+    yield* this.#endWith(spent);
     return true;
   }
 
@@ -354,15 +402,20 @@ class TurnDriver {
     const nowMs = this.#o.clock.now();
     const ending: Ending =
       stopOf(this.#o.signal) === 'time' ? timeEnding(this.#state, nowMs) : { status: 'cancelled', unstopped };
-    while (this.#state.result === null) yield* this.#yieldGroups(this.#live.book.end(ending, nowMs));
+    yield* this.#endWith(ending);
   }
 
   /** V4. */
   async *#endStuck(): Drive {
     const phase = !this.#heard ? 'its start' : this.#live.book.isRunningCall ? 'a tool call' : 'a model call';
     await this.#quiet();
+    const { session } = this.#live;
+    session.gone.then(
+      (said) => this.#o.logger.warn('A runtime was silent for too long.', { harness: this.#o.label, phase, said }),
+      () => undefined,
+    );
     const error = harnessError(`${this.#o.label} gave no sign of life during ${phase} and was stopped.`);
-    yield* this.#yieldGroups(this.#live.book.end({ status: 'failed', error }, this.#o.clock.now()));
+    yield* this.#endWith({ status: 'failed', error });
   }
 
   /** Interrupts, waits for the native end, and ends the tree. Gives what is still there. */
@@ -388,14 +441,10 @@ class TurnDriver {
   }
 }
 
-/** A decision that the log holds and that no answer to a group has brought yet. */
-function withDecision(state: RunState, event: RunEvent): RunState {
-  return event.type === 'approval-decided' ? evolve(state, event) : state;
-}
-
-function unreadOf({ transcript, unread }: RunState): NativeInput {
+/** The newest messages of people, as many. */
+export function lastSaid({ transcript }: RunState, count: number): readonly UserPart[] {
   const users = [...transcript.messages, ...transcript.held].filter((message) => message.role === 'user');
-  return { content: users.slice(-Math.max(1, unread.length)).flatMap(({ content }) => content) };
+  return users.slice(-count).flatMap(({ content }) => content);
 }
 
 /** No live event stands after a committed one in its group: it belongs to what that one began. */
@@ -431,7 +480,7 @@ function roundsEnding({ limits, toolRounds }: RunState): Ending {
   return { status: 'completed', stopReason: 'max-steps', budget };
 }
 
-function timeEnding(state: RunState, nowMs: number): Ending {
+export function timeEnding(state: RunState, nowMs: number): Ending {
   const limit = state.limits.maxSeconds ?? 0;
   const due = deadlineOf(state);
   const used = due === null ? limit : Math.round(limit + (nowMs - due) / 1_000);

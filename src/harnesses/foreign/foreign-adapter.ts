@@ -7,22 +7,16 @@
 // F3. A runtime that cannot go on from what it was, is told of it, and the run says so: never silently anew (H-071).
 // F4. Whatever goes wrong here ends the run by the closing rule, with a sentence that is safe to show (H-100).
 
-import { answerCall, applyDrafts, closeRun } from '../../core/closing.ts';
+import { answerCall, applyDrafts, closeRun, type Ending } from '../../core/closing.ts';
 import { createWarmSessions, type Warm, type WarmLimits } from './warm-sessions.ts';
 import { canonicalJson, isJsonObject } from '../../core/json.ts';
 import { digestOf, TurnBook, type GateRequest } from './turn-book.ts';
-import { driveTurn, harnessError, type LiveTurn, type SilenceLimits } from './drive-turn.ts';
+import { driveTurn, harnessError, lastSaid, timeEnding, type LiveTurn, type SilenceLimits } from './drive-turn.ts';
 import { evolve, type RunState } from '../../core/run-state.ts';
 import { hash } from 'node:crypto';
 import { quoteHistory } from './quote-history.ts';
 import { createRunawayWatch } from './runaway.ts';
-import {
-  RuntimeFault,
-  type ForeignRuntime,
-  type NativeInput,
-  type NativeSession,
-  type ResolvedMcpServer,
-} from './runtime.ts';
+import { RuntimeFault, type ForeignRuntime, type NativeInput, type ResolvedMcpServer } from './runtime.ts';
 import { stopOf } from '../../core/stop-turn.ts';
 import type { Capabilities, HarnessAdapter, OpenSessionOptions, TurnOptions } from '../harness.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -32,6 +26,7 @@ import type { JudgeCall, Judgement } from './judge.ts';
 import type { Lease, LeaseOptions } from '../relay/lease.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
+import type { Message } from '../../core/transcript.ts';
 import type { ModelRef } from '../../core/outcome.ts';
 import type { ProviderName } from '../../core/provider-names.ts';
 import type { Random } from '../../core/random.ts';
@@ -107,6 +102,10 @@ export function createForeignAdapter(runtime: ForeignRuntime, parts: ForeignPart
         await warm.release(options.sessionId);
       },
     }),
+    async letGo(sessionId, runId) {
+      if (warm.parked(sessionId, runId) === null) return [];
+      return (await warm.discard(sessionId))?.unstopped ?? [];
+    },
     async forgetSession(sessionId) {
       await warm.forget(sessionId);
       await parts.homes.forget(sessionId);
@@ -134,7 +133,8 @@ class ForeignRun {
 
   async *begin(state: RunState): Groups {
     const input = state.transcript.messages.filter(({ role }) => role === 'user').flatMap(contentOf);
-    yield* this.#guarded(state, () => this.#run(state, { content: input }));
+    const before = this.#o.options.history;
+    yield* this.#guarded(state, () => this.#run(state, { content: input }, { before }));
   }
 
   async *goOn(state: RunState, cause: RunStarted['cause']): Groups {
@@ -159,27 +159,36 @@ class ForeignRun {
       const stop = stopOf(this.#o.turn.signal);
       if (stop === 'shutdown') return;
       if (!(cause instanceof RuntimeFault)) this.#o.parts.logger.error('A foreign harness failed.', {}, cause);
-      await this.#o.warm.discard(this.#o.options.sessionId);
+      const stopped = await this.#o.warm.discard(this.#o.options.sessionId);
       const error =
         cause instanceof RuntimeFault ? cause.error : harnessError(`${this.#o.runtime.label} met an unexpected fault.`);
-      const ending = stop === 'cancel' ? ({ status: 'cancelled' } as const) : ({ status: 'failed', error } as const);
+      const nowMs = this.#o.parts.clock.now();
+      const unstopped = stopped?.unstopped ?? [];
+      const ending: Ending =
+        stop === 'time'
+          ? timeEnding(current, nowMs)
+          : stop === 'cancel'
+            ? { status: 'cancelled', unstopped }
+            : { status: 'failed', error };
       while (current.result === null) follow(yield closeRun(current, ending, this.#o.parts.clock.now()));
     } finally {
       await groups.return();
     }
   }
 
-  async *#run(state: RunState, input: NativeInput, opened?: Warm): Groups {
+  /** @param before  The conversation that the prompt goes on from: what a runtime that does not remember it is told (F3). */
+  async *#run(state: RunState, input: NativeInput, o: { before: readonly Message[]; opened?: Warm }): Groups {
     const book = new TurnBook(state, this.#o.parts.models.nativeName(state.requested));
-    const { session, extras } = opened ?? (await this.#open(state));
+    const { session, extras } = o.opened ?? (await this.#open(state));
     for (const what of extras.degraded) book.degrade(what);
-    const { history } = this.#o.options;
-    const isNew = !session.resumed && session.turns === 0;
-    if (isNew && history.length > 0) book.degrade('session:rebuilt');
-    const content: readonly UserPart[] =
-      isNew && history.length > 0 ? [{ type: 'text', text: quoteHistory(history) }, ...input.content] : input.content;
+    const isRebuilt = !session.resumed && session.turns === 0 && o.before.length > 0;
+    if (isRebuilt) book.degrade('session:rebuilt');
+    const content: readonly UserPart[] = isRebuilt
+      ? [{ type: 'text', text: quoteHistory(o.before) }, ...input.content]
+      : input.content;
     session.turns += 1;
-    const live: LiveTurn = { session, turn: session.prompt({ content }), book, coming: null, waiting: new Map() };
+    const turn = session.prompt({ content });
+    const live: LiveTurn = { session, turn, book, told: new Set(state.unread), coming: null, waiting: new Map() };
     yield* this.#drive(state, live);
   }
 
@@ -202,6 +211,8 @@ class ForeignRun {
   }
 
   async #judge({ call, ...gate }: GateRequest, state: RunState): Promise<Judgement> {
+    // What could not be taken away from the runtime is refused (H-080).
+    if (state.config?.disabledTools.includes(call.name) === true) return { level: 'deny', authority: 'policy' };
     const argsDigest = digestOf(call);
     const pass = this.#passes.get(argsDigest);
     if (pass !== undefined) {
@@ -238,7 +249,9 @@ class ForeignRun {
       );
     }
     book.fold(applyDrafts(state, drafts, nowMs));
-    const cut = book.state.open?.stage.at === 'calling' ? book.take([lost], nowMs).drafts : book.endStep(nowMs);
+    const open = book.state.open;
+    const isCut = open !== null && open.stage.at !== 'accepted';
+    const cut = isCut ? book.take([lost], nowMs).drafts : book.endStep(nowMs);
     const text = words.length > 0 ? words.join('\n') : goOnText(state, cause);
     const said = { is: 'engine-said', text, purpose: cause } as const;
     const closed = applyDrafts(book.state, cut, nowMs);
@@ -246,7 +259,12 @@ class ForeignRun {
     const group = [...drafts, ...cut, ...book.take([said], nowMs).drafts];
     const taken = yield group;
     const current = taken === undefined ? applyDrafts(state, group, nowMs) : taken.reduce(evolve, state);
-    yield* this.#run(current, { content: [{ type: 'text', text }] }, opened);
+    const content = [
+      { type: 'text', text } as const,
+      ...(current.unread.length > 0 ? lastSaid(state, state.unread.length) : []),
+    ];
+    const before = [...this.#o.options.history, ...state.transcript.messages];
+    yield* this.#run(current, { content }, { before, opened });
   }
 
   /** The warm session of this configuration, or a new process of it. */
@@ -275,13 +293,12 @@ class ForeignRun {
       });
       const isRunaway = createRunawayWatch(parts.clock);
       let spoiled = false;
-      let opened: NativeSession | null = null;
       const spoil = () => {
         spoiled = true;
         parts.logger.warn('An agent called its model again and again, and was cut off.', { harness: runtime.base });
         // Refused from now on, it ends its turn with a word; without its lease it is of no use after that.
         lease.revoke();
-        parts.clock.timer(spoiledMs, () => void opened?.stop());
+        parts.clock.timer(spoiledMs, () => void warm.discard(options.sessionId).catch(() => undefined));
       };
       try {
         const session = await runtime.open({
@@ -302,7 +319,6 @@ class ForeignRun {
           random: parts.random,
           logger: parts.logger,
         });
-        opened = session;
         return {
           extras,
           session: {
@@ -316,9 +332,11 @@ class ForeignRun {
             },
             async stop() {
               lease.revoke();
-              const stopped = await session.stop();
-              lease[Symbol.dispose]();
-              return stopped;
+              try {
+                return await session.stop();
+              } finally {
+                lease[Symbol.dispose]();
+              }
             },
           },
         };

@@ -1,8 +1,14 @@
 // Private folders of runtimes, one for each session and base, below the data folder (H-135), and what is written down of the
 // processes in them, so that a later server ends what an earlier one has left (H-065).
+//
+// O1. A home has one marker for ever, and each start in it one that begins with it: who stops a start stops no other, and what
+//     is left of all of them is found at once.
+// O2. A home is its last opener's: nobody else writes its note any more.
+// O3. An owner that is dead may have left processes; one that has left in order has not.
 
 import { lookAtProcess, thisProcess, type ProcessIdentity } from '../../process/process-identity.ts';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { join } from 'node:path';
 import { stopTree } from '../../process/stop-tree.ts';
 import * as z from 'zod';
@@ -16,10 +22,11 @@ export interface Home {
   /** Absolute, there, mode 0700. */
   readonly path: string;
   readonly temporary: string;
-  /** Of this session's processes, the same in all of them, over restarts. */
+  /** Of the processes of this start (O1). */
   readonly marker: string;
   /** What an earlier process left to be resumed from; null: nothing. */
   readonly state: NativeState | null;
+  /** Does nothing once another process has opened the home (O2). */
   remember(state: NativeState): Promise<void>;
 }
 
@@ -29,11 +36,13 @@ export interface Homes {
   forget(sessionId: SessionId): Promise<void>;
   /** Ends every process of a server that is gone (H-065); to be done before requests are answered. */
   endLeftovers(): Promise<number>;
+  /** No process is left in what was opened here, and none will be started (O3). */
+  leave(): Promise<void>;
 }
 
 const noteShape = z.object({
   marker: z.string().min(16),
-  owner: z.object({ place: z.string(), pid: z.int(), startTicks: z.int().nullable() }),
+  owner: z.object({ place: z.string(), pid: z.int(), startTicks: z.int().nullable() }).nullable(),
   state: z
     .object({
       nativeId: z.string(),
@@ -44,7 +53,8 @@ const noteShape = z.object({
 });
 interface Note {
   readonly marker: string;
-  readonly owner: ProcessIdentity;
+  /** Null: it has left in order. */
+  readonly owner: ProcessIdentity | null;
   readonly state: NativeState | null;
 }
 
@@ -59,44 +69,69 @@ export function createHomes({
   readonly random: Random;
 }): Homes {
   const folder = (sessionId: SessionId) => join(root, sessionId);
-  const noteOf = (sessionId: SessionId, base: string) => join(folder(sessionId), `${base}.json`);
+  const self = thisProcess();
+  const opened = new Map<SessionId, Set<string>>();
+
+  /** Where the home is another's by now, or gone, nothing is written (O2). */
+  async function change(file: string, changed: Partial<Note>): Promise<void> {
+    const note = await readNote(file);
+    if (note === null || (note.owner !== null && !isDeepStrictEqual(note.owner, self))) return;
+    await write(file, { ...note, ...changed });
+  }
+
+  async function write(file: string, note: Note): Promise<void> {
+    // Two may write at the same time, and each has a name of its own until it is whole.
+    const fresh = `${file}.${random.token()}.new`;
+    await writeFile(fresh, JSON.stringify(note), { mode: 0o600 });
+    await rename(fresh, file);
+  }
+
   return {
     async open(sessionId, base) {
       const path = join(folder(sessionId), base);
       // Not within the home: runtimes take a home below the temporary folder for a passing one.
       const temporary = join(folder(sessionId), `${base}-tmp`);
       for (const each of [path, temporary]) await mkdir(each, { recursive: true, mode: 0o700 });
-      const file = noteOf(sessionId, base);
+      const file = join(folder(sessionId), `${base}.json`);
       const known = await readNote(file);
-      const note: Note = {
-        marker: known?.marker ?? random.token(),
-        owner: thisProcess(),
-        state: known?.state ?? null,
-      };
-      await writeNote(file, note);
+      if (known !== null && mayHaveLeft(known)) await end([known], clock);
+      const { marker, state } = known ?? { marker: random.token(), state: null };
+      opened.set(sessionId, (opened.get(sessionId) ?? new Set()).add(file));
+      await write(file, { marker, owner: self, state });
       return {
         path,
         temporary,
-        marker: note.marker,
-        state: note.state,
-        remember: (state) => writeNote(file, { ...note, state }),
+        marker: `${marker}.${random.token()}`,
+        state,
+        remember: (next) => change(file, { state: next }),
       };
     },
     async forget(sessionId) {
-      for (const note of await notesIn(folder(sessionId))) await end(note, clock);
+      await end(await notesIn(folder(sessionId)), clock);
+      opened.delete(sessionId);
       await rm(folder(sessionId), { recursive: true, force: true });
     },
     async endLeftovers() {
-      let ended = 0;
+      const left: Note[] = [];
       for (const sessionId of await namesIn(root))
-        for (const note of await notesIn(join(root, sessionId)))
-          if (lookAtProcess(note.owner) === 'dead') ended += await end(note, clock);
-      return ended;
+        left.push(...(await notesIn(join(root, sessionId))).filter(mayHaveLeft));
+      return end(left, clock);
+    },
+    async leave() {
+      for (const file of [...opened.values()].flatMap((files) => [...files])) await change(file, { owner: null });
     },
   };
 }
 
-async function end({ marker }: Note, clock: Clock): Promise<number> {
+/** O3. */
+function mayHaveLeft({ owner }: Note): boolean {
+  return owner !== null && lookAtProcess(owner) === 'dead';
+}
+
+/** All in one look at the system's processes, which may be many. */
+async function end(notes: readonly Note[], clock: Clock): Promise<number> {
+  if (notes.length === 0) return 0;
+  const marker = new Set(notes.map((note) => note.marker));
   return (await stopTree({ marker, root: null }, { clock, graceMs: 0 })).found.length;
 }
 
@@ -130,9 +165,4 @@ function withData({
   data?: JsonObject | undefined;
 }): NativeState {
   return { ...rest, ...(data === undefined ? {} : { data }) };
-}
-
-async function writeNote(file: string, note: Note): Promise<void> {
-  await writeFile(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
-  await rename(`${file}.new`, file);
 }

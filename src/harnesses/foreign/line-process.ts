@@ -53,6 +53,8 @@ export interface Gone {
   readonly how: string;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** The same as a sentence, with the tail of its diagnostics. */
+  readonly toOperator: string;
 }
 
 const keptBytes = 65_536;
@@ -69,15 +71,22 @@ export async function startLineProcess(options: LineProcessOptions): Promise<Lin
     },
   );
   const tail = keepEnds(keptBytes);
+  const redact = createRedactor(secrets);
+  const diagnostics = () => redact(tail.text());
   const note = (text: string) => tail.add(Buffer.from(`${text}\n`));
   let stopping: Promise<StoppedTree> | null = null;
   const stop = () => {
-    stopping ??= stopTree(child.tree, { clock, graceMs }).finally(() => child[Symbol.dispose]());
+    stopping ??= stopTree(child.tree, { clock, graceMs })
+      .finally(() => child[Symbol.dispose]())
+      .catch((cause: unknown) => {
+        stopping = null; // whoever asks again has another try
+        throw cause;
+      });
     return stopping;
   };
   const exited = child.exited.then(howItEnded);
   let useless: string | null = null;
-  const endUnlessGone = async (how: string, ms = farewellMs) => {
+  const endUnlessGone = async (how: string, ms: number) => {
     await within(child.exited, { clock, ms });
     // Only one that is still there has to be ended (N4).
     if ((await Promise.race([exited, Promise.resolve(null)])) !== null || stopping !== null) return;
@@ -85,31 +94,30 @@ export async function startLineProcess(options: LineProcessOptions): Promise<Lin
     await stop().catch((cause: unknown) => note(String(cause)));
   };
   const values = readValues(child, options, note).then(
-    () => void endUnlessGone('closed its output'),
+    () => void endUnlessGone('closed its output', farewellMs),
     (cause: unknown) => {
       note(String(cause));
-      void endUnlessGone(
-        cause instanceof OversizedLineError ? 'wrote a line that is too long' : 'could not be read',
-        0,
-      );
+      // It may well end by itself now that nobody reads: that is not why.
+      useless = cause instanceof OversizedLineError ? 'wrote a line that is too long' : 'could not be read';
+      void endUnlessGone(useless, 0);
     },
   );
   const read = Promise.allSettled([values, readDiagnostics(child, tail)]);
   const gone = exited.then(async (exit): Promise<Gone> => {
     await read;
-    return useless === null ? exit : { ...exit, how: useless };
+    const how = useless ?? exit.how;
+    return { ...exit, how, toOperator: `${label} ${how}. ${diagnostics()}`.trimEnd() };
   });
-  const redact = createRedactor(secrets);
   return {
     send(value) {
       if (child.stdin?.writable !== true) return;
       child.stdin.write(`${JSON.stringify(value)}\n`, (fault) => {
-        if (fault) void endUnlessGone('closed its input');
+        if (fault) void endUnlessGone('closed its input', farewellMs);
       });
     },
     endInput: () => void child.stdin?.end(),
     gone,
-    diagnostics: () => redact(tail.text()),
+    diagnostics,
     stop,
   };
 }
@@ -126,7 +134,7 @@ async function readValues(
   }
 }
 
-function howItEnded(exit: ProcessExit): Gone {
+function howItEnded(exit: ProcessExit): Omit<Gone, 'toOperator'> {
   return exit.how === 'exited'
     ? { how: `exited with code ${exit.code}`, code: exit.code, signal: null }
     : { how: `was ended by ${exit.signal}`, code: null, signal: exit.signal };

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { RelayFact } from '../relay/relay-fact.ts';
 
 /** Model calls that failed one after the other: more than any runtime is set to try; calls within ten seconds (H-112). */
-const mostFailures = 4;
+const mostFailures = 6;
 const mostCalls = 30;
 const windowMs = 10_000;
 

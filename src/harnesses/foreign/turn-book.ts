@@ -34,6 +34,7 @@ export class TurnBook {
   #served: string | null = null;
   #begun = false;
   #held: NativeFact[] = [];
+  #dropped: GateRequest[] = [];
   /** Of the open step's reply, told after it (H-031). */
   #lateUsage: Usage | null = null;
   readonly #degraded = new Set<string>();
@@ -94,6 +95,11 @@ export class TurnBook {
       if (fact.is === 'reply-accepted') queue.unshift(...this.#held.splice(0));
     }
     return { drafts, gates };
+  }
+
+  /** Gates of replies that were given up since the last call: nobody answers them. */
+  dropped(): readonly GateRequest[] {
+    return this.#dropped.splice(0);
   }
 
   /** The mark did not come in time: what is known counts (H-022). */
@@ -395,7 +401,8 @@ export class TurnBook {
   ): readonly EventDraft[] {
     const { open, step } = this.#state;
     if (open === null || open.stage.at === 'accepted') return [];
-    if (open.stage.at === 'backoff') return [];
+    // Said twice: of an attempt that has not begun there is nothing to give up.
+    if (open.stage.at === 'backoff' && !this.#begun && this.#blocks?.shown !== true) return [];
     const { attempt } = open;
     const shown = this.#blocks?.shown ?? false;
     const data = {
@@ -407,6 +414,7 @@ export class TurnBook {
       retryInMs,
       ...(error === undefined ? {} : { error }),
     };
+    for (const held of this.#held) if (held.is === 'gate' || held.is === 'question') this.#dropped.push(held);
     this.#held = [];
     this.#served = null;
     this.#reset(step, attempt + 1);

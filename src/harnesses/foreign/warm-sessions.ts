@@ -3,6 +3,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { LiveTurn } from './drive-turn.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { StoppedTree } from '../../process/stop-tree.ts';
 import type { RunId, SessionId } from '../../core/ids.ts';
 import type { RuntimeExtras } from './foreign-adapter.ts';
 
@@ -28,6 +29,8 @@ export interface ParkedRun {
 }
 
 interface Entry extends Warm {
+  /** Of the process itself. */
+  stop(): Promise<StoppedTree>;
   readonly fingerprint: string;
   busy: boolean;
   parked: ParkedRun | null;
@@ -44,7 +47,7 @@ export interface WarmSessions extends AsyncDisposable {
   /** The turn of a run that waited, where its process is still there. */
   parked(sessionId: SessionId, runId: RunId): LiveTurn | null;
   /** It did not work. */
-  discard(sessionId: SessionId): Promise<void>;
+  discard(sessionId: SessionId): Promise<StoppedTree | null>;
   forget(sessionId: SessionId): Promise<void>;
 }
 
@@ -55,19 +58,59 @@ export function createWarmSessions(
   /** In the order in which they were used. */
   const entries = new Map<SessionId, Entry>();
   const stopping = new Map<SessionId, Promise<unknown>>();
+  const opening = new Map<SessionId, Promise<unknown>>();
 
-  async function stop(sessionId: SessionId): Promise<void> {
+  /** From here on nobody is given it, whoever stops it and however long that takes. */
+  function letGo(sessionId: SessionId, entry: Entry): Promise<StoppedTree> {
+    if (entries.get(sessionId) === entry) entries.delete(sessionId);
+    entry.cancelTimer();
+    const stopped = entry.stop();
+    const settled = stopped
+      .catch((cause: unknown) => logger.warn('A runtime did not stop.', { cause: String(cause) }))
+      .finally(() => stopping.get(sessionId) === settled && stopping.delete(sessionId));
+    stopping.set(sessionId, settled);
+    return stopped;
+  }
+
+  async function stop(sessionId: SessionId): Promise<StoppedTree | null> {
+    await opening.get(sessionId)?.catch(() => undefined);
     const entry = entries.get(sessionId);
-    if (entry !== undefined) {
-      entries.delete(sessionId);
-      entry.cancelTimer();
-      const stopped = entry.session
-        .stop()
-        .catch((cause: unknown) => logger.warn('A runtime did not stop.', { cause: String(cause) }))
-        .finally(() => stopping.delete(sessionId));
-      stopping.set(sessionId, stopped);
+    if (entry === undefined) {
+      await stopping.get(sessionId);
+      return null;
     }
+    return letGo(sessionId, entry).catch(() => null);
+  }
+
+  async function takeOne(sessionId: SessionId, fingerprint: string, open: () => Promise<Warm>): Promise<Warm> {
+    const known = entries.get(sessionId);
+    if (known !== undefined && known.fingerprint === fingerprint && !known.gone && known.parked === null) {
+      known.cancelTimer();
+      known.busy = true;
+      entries.delete(sessionId);
+      entries.set(sessionId, known);
+      return known;
+    }
+    if (known !== undefined) await letGo(sessionId, known).catch(() => undefined);
     await stopping.get(sessionId);
+    const { session, extras } = await open();
+    const entry: Entry = {
+      extras,
+      session: { ...session, stop: () => letGo(sessionId, entry) },
+      stop: () => session.stop(),
+      fingerprint,
+      busy: true,
+      parked: null,
+      gone: false,
+      cancelTimer() {},
+    };
+    entries.set(sessionId, entry);
+    void session.gone.then(() => {
+      entry.gone = true;
+      // Its lease goes with it.
+      if (!entry.busy && entries.get(sessionId) === entry) letGo(sessionId, entry).catch(() => undefined);
+    });
+    return entry;
   }
 
   function letGoOfOldest(): void {
@@ -77,28 +120,21 @@ export function createWarmSessions(
 
   return {
     async take(sessionId, fingerprint, open) {
-      const known = entries.get(sessionId);
-      if (known !== undefined && known.fingerprint === fingerprint && !known.gone && known.parked === null) {
-        known.cancelTimer();
-        known.busy = true;
-        entries.delete(sessionId);
-        entries.set(sessionId, known);
-        return known;
+      // One after the other: a turn that was given up may still be opening.
+      while (opening.has(sessionId)) await opening.get(sessionId)?.catch(() => undefined);
+      const taken = takeOne(sessionId, fingerprint, open);
+      opening.set(sessionId, taken);
+      try {
+        return await taken;
+      } finally {
+        opening.delete(sessionId);
       }
-      await stop(sessionId);
-      const opened = await open();
-      const entry: Entry = { ...opened, fingerprint, busy: true, parked: null, gone: false, cancelTimer() {} };
-      entries.set(sessionId, entry);
-      void entry.session.gone.then(() => {
-        entry.gone = true;
-      });
-      return entry;
     },
     async release(sessionId) {
       const entry = entries.get(sessionId);
       if (entry === undefined) return;
       entry.busy = false;
-      if (entry.gone) return stop(sessionId);
+      if (entry.gone) return void (await stop(sessionId));
       const seconds = entry.parked === null ? limits.idleSeconds : limits.parkSeconds;
       entry.cancelTimer();
       entry.cancelTimer = clock.timer(seconds * 1_000, () => void stop(sessionId));
@@ -120,7 +156,9 @@ export function createWarmSessions(
       return entry.parked.live;
     },
     discard: stop,
-    forget: stop,
+    async forget(sessionId) {
+      await stop(sessionId);
+    },
     async [Symbol.asyncDispose]() {
       await Promise.all([...entries.keys()].map(stop));
       await Promise.all(stopping.values());

@@ -35,9 +35,9 @@ export class PiSession implements NativeSession {
   constructor(pi: StartedPi, logger: Logger) {
     this.#pi = pi;
     this.#logger = logger;
-    this.gone = pi.process.gone.then(({ how }) => {
+    this.gone = pi.process.gone.then(({ how, toOperator }) => {
       this.#fail(harnessError(`Pi ${how} while it was at work.`), pi.process.diagnostics());
-      return `Pi ${how}.`;
+      return toOperator;
     });
     pi.listen((event) => this.#hear(event));
   }

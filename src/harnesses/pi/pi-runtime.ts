@@ -72,10 +72,9 @@ export function createPiRuntime({ clock, random, logger, host, path }: PiParts):
         const message = problem?.message ?? 'Pi is not installed.';
         throw new RuntimeFault({ type: 'AgentUnavailableError', message, retryable: false });
       }
-      const nativeId = options.resume?.nativeId ?? random.token();
-      const started = await startPi(options, { path: program, nativeId, host });
+      const started = await startPi(options, { path: program, host });
       try {
-        await options.remember({ nativeId, version });
+        await options.remember({ nativeId: started.nativeId, version });
       } catch (cause) {
         await started.process.stop();
         throw cause;

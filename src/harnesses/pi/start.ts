@@ -14,6 +14,7 @@ import type { Environment } from '../../process/child-environment.ts';
 export interface StartedPi {
   readonly process: LineProcess;
   readonly commands: PiCommands;
+  readonly nativeId: string;
   /** Whether it goes on from the conversation that it was given. */
   readonly resumed: boolean;
   /** Told each event, those that came before included. */
@@ -22,10 +23,26 @@ export interface StartedPi {
 
 const handshakeMs = 30_000;
 
-/** @throws RuntimeFault  Nothing of it is left behind. */
-export async function startPi(
+interface PiProgram {
+  readonly path: string;
+  readonly host: Environment;
+}
+
+/** One that cannot be gone on with is begun anew (H-071). @throws RuntimeFault  Nothing of it is left behind. */
+export async function startPi(options: OpenNative, program: PiProgram): Promise<StartedPi> {
+  const { resume, signal, random, logger } = options;
+  try {
+    return await startOnce(options, { ...program, nativeId: resume?.nativeId ?? random.token() });
+  } catch (cause) {
+    if (resume === null || signal.aborted || !(cause instanceof RuntimeFault)) throw cause;
+    logger.warn('Pi did not resume its session; a new one is begun.', { why: cause.message });
+    return startOnce({ ...options, resume: null }, { ...program, nativeId: random.token() });
+  }
+}
+
+async function startOnce(
   options: OpenNative,
-  { path, nativeId, host }: { readonly path: string; readonly nativeId: string; readonly host: Environment },
+  { path, nativeId, host }: PiProgram & { readonly nativeId: string },
 ): Promise<StartedPi> {
   const files = await writePiFiles(options);
   const pi = await launch(options, {
@@ -36,7 +53,7 @@ export async function startPi(
   try {
     const messages = await handshake(options, pi);
     if (!pi.early.some(isGateNotice)) throw startFault('Pi did not load what decides on its calls.');
-    return { ...pi, resumed: options.resume !== null && messages > 0 };
+    return { ...pi, nativeId, resumed: options.resume !== null && messages > 0 };
   } catch (cause) {
     await pi.process.stop();
     options.logger.warn('Pi did not start.', { cause: String(cause), diagnostics: pi.process.diagnostics() });
@@ -44,7 +61,7 @@ export async function startPi(
   }
 }
 
-type LaunchedPi = Omit<StartedPi, 'resumed'> & { readonly early: readonly JsonObject[] };
+type LaunchedPi = Omit<StartedPi, 'nativeId' | 'resumed'> & { readonly early: readonly JsonObject[] };
 
 async function launch(
   { clock, workspace, marker, lease }: OpenNative,
