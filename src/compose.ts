@@ -19,7 +19,7 @@ import { createSessionFiles, type SessionFiles } from './files/session-files.ts'
 import { createUploads, type Uploads } from './files/uploads.ts';
 import { createWorkspaces, fixedWorkspace, type Workspaces } from './files/workspaces.ts';
 import { createHarnesses } from './open-harnesses.ts';
-import { ensureHarness } from './tasks/ensure-harness.ts';
+import { ensureHarness, ensureHarnesses } from './tasks/ensure-harness.ts';
 import type { HarnessId } from './core/ids.ts';
 import { createModelHealth } from './engine/model-health.ts';
 import { keepHealth } from './keep-health.ts';
@@ -137,7 +137,8 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     createObservers({ hooks: [], tracer, name: data._config?.base ?? data._base ?? 'reins', clock, logger }),
   );
   await folder.alone(async () => {
-    await ensureInstalled(services);
+    await ensureHarnesses(services, owner);
+    await warnOfPreferred(services);
   });
   const webhooks = openWebhooks(services, config.webhooks);
   const http = openHttp(config, { services, webhooks, metrics, tls, tools });
@@ -239,13 +240,12 @@ function optionsOfTools(
   };
 }
 
-/** A harness record for each of the harnesses that can work here. */
-async function ensureInstalled(services: Services): Promise<void> {
-  const { harnesses } = services;
-  const installed = await Promise.all(
-    harnesses.bases.map(async (base) => ((await harnesses.adapter(base)?.probe())?.installed === true ? [base] : [])),
-  );
-  for (const base of installed.flat()) await ensureHarness(services, owner, base);
+async function warnOfPreferred({ harnesses, logger }: Services): Promise<void> {
+  const [harness = ''] = harnesses.bases;
+  const status = await harnesses.adapter(harness)?.probe();
+  if (status?.installed !== false) return;
+  const why = status.problem?.message ?? '';
+  logger.warn('The preferred harness cannot work here; tasks that name no other are refused.', { harness, why });
 }
 
 function previewOf({ files, server }: Config, clock: Clock, tools: NativeTools): PdfPreview | null {

@@ -159,7 +159,7 @@ test('H-022: what is said of a call before its reply was taken waits for that, a
 test.each([
   ['approve', { decision: 'approve' }, 'Written.'],
   ['deny', { decision: 'deny', note: 'Not there.' }, /Refused: .*Not there\./],
-] as const)('H-041, H-042: a call waits for a person while its process is kept: %s', async (_name, decision, said) => {
+] as const)('B081, B082, B085, H-041, H-042: a call waits for a person while its process is kept: %s', async (_name, decision, said) => {
   await using server = await rig(toolTurn, { approvals: { permissionMode: 'allow-reads' } });
   const { body } = await server.uhp.create({ input: 'Write it', background: true });
   const approval = await openApproval(server);
@@ -177,7 +177,7 @@ test.each([
   expect(typesOf(events).includes('tool-dispatched')).toBe(decision.decision === 'approve');
 });
 
-test('H-042: decided after a restart, the session is resumed and exactly the call that was approved is let through unasked', async () => {
+test('B083, B085, H-042: decided after a restart, the session is resumed and exactly the call that was approved is let through unasked', async () => {
   const data = mkdtempSync(join(tmpdir(), 'reins-foreign-'));
   folders.push(data);
   const approvals = { permissionMode: 'allow-reads' };
@@ -209,7 +209,7 @@ test('H-042: decided after a restart, the session is resumed and exactly the cal
   await second.logOf(body.id);
 });
 
-test('H-060, H-066: a cancel answers open gates, interrupts, ends the tree, and shows nothing more', async () => {
+test('B091, H-060, H-066: a cancel answers open gates, interrupts, ends the tree, and shows nothing more', async () => {
   const words: string[] = [];
   await using server = await rig(async (turn) => {
     turn.say(begun, text('I work. '), { is: 'call-whole', call: write }, accepted('tool-use'));
@@ -274,7 +274,7 @@ test('a cancel of a task that waits for a person ends its process', async () => 
   expect(server.runtime.stopped).toBe(1);
 });
 
-test('H-103: a process that goes away in mid-turn fails the task and keeps what was shown; the next task works', async () => {
+test('B111, H-103: a process that goes away in mid-turn fails the task and keeps what was shown; the next task works', async () => {
   await using server = await rig(async (turn) => {
     if (turn.input.includes('again')) return turn.say(...answerTo('Here.'));
     turn.say(begun, text('Half'));
@@ -298,7 +298,7 @@ test('H-074: a follow-up in the same session finds its process warm', async () =
   expect(server.runtime.opened).toHaveLength(1);
 });
 
-test('a run that the server left is gone on with at the next start, from the runtime’s own state', async () => {
+test('B129: a run that the server left is gone on with at the next start, from the runtime’s own state', async () => {
   const data = mkdtempSync(join(tmpdir(), 'reins-foreign-'));
   folders.push(data);
   const first = await rig(async ({ say }) => say(begun, text('Half'), { is: 'progress' }), { data });
@@ -336,4 +336,146 @@ test('B110, H-110: a runtime that gives no sign of life after its prompt is stop
   expect(body).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('no sign of life') } });
   expect(server.runtime.stopped).toBe(1);
   await server.logOf(body.id);
+});
+
+/** Phases of a turn, each entered by its facts; true: the run waits for a person there. */
+const phases: Readonly<Record<string, (turn: ScriptedTurn) => boolean>> = {
+  'before its first word': () => false,
+  'in a text': ({ say }) => (say(begun, text('I ')), false),
+  'between attempts': ({ say }) => (
+    say(begun, text('I '), { is: 'reply-lost', reason: 'transient-error', retryInMs: 60_000 }), false
+  ),
+  'in a tool': ({ say }) => (
+    say(begun, { is: 'call-whole', call: write }, accepted('tool-use'), { is: 'call-running', call: write }), false
+  ),
+  'at a gate': ({ say, ask }) => (
+    say(begun, { is: 'call-whole', call: write }, accepted('tool-use')), void ask(write, 'edit'), true
+  ),
+  'after a tool': ({ say }) => (
+    say(begun, { is: 'call-whole', call: write }, accepted('tool-use'), { is: 'call-running', call: write }, result('c1')),
+    false
+  ),
+};
+
+test.for(Object.entries(phases))(
+  'B091, B097, B100: cancelled %s, all say so, every call has one answer, and the session goes on',
+  async ([, enter]) => {
+    const there = Promise.withResolvers<boolean>();
+    const script = async (turn: ScriptedTurn) => {
+      if (turn.input.includes('again')) return turn.say(...answerTo('Here.'));
+      there.resolve(enter(turn));
+      await turn.interrupted;
+      turn.say(text('Late.'), { is: 'ended', end: { as: 'interrupted' } });
+    };
+    await using server = await rig(script, { approvals: { permissionMode: 'allow-reads' } });
+    const { uhp } = server;
+    const { body: task } = await uhp.create({ input: 'Go', background: true });
+    if (await there.promise) await openApproval(server);
+    await uhp.cancel(task.id);
+    const end = await settled(server, task.id);
+    expect(end).toMatchObject({ status: 'cancelled', error: null });
+    expect(JSON.stringify(end)).not.toContain('Late.');
+    const session = await uhp.send('GET', `/v1/sessions/${task.metadata.session_id}`);
+    expect(session.body.status).toBe('cancelled');
+    const open = await uhp.send('GET', '/v1/reins/approvals?status=pending');
+    expect(open.body['approvals']).toEqual([]);
+    await server.logOf(task.id);
+    const { body: next } = await uhp.create({ input: 'Go again', previous_response_id: task.id });
+    expect([next.status, lastText(next)]).toEqual(['completed', 'Here.']);
+  },
+);
+
+test('B081: of two calls that wait one is approved and one refused: each has its one answer, and the turn goes on', async () => {
+  const other: NativeCall = { id: 'c2', name: 'write', input: { path: 'b.txt' } };
+  await using server = await rig(
+    async (turn) => {
+      turn.say(
+        begun,
+        ...[write, other].map((call): NativeFact => ({ is: 'call-whole', call })),
+        accepted('tool-use'),
+      );
+      const words = await Promise.all([write, other].map((call) => turn.ask(call, 'edit')));
+      turn.say({ is: 'call-running', call: write }, result('c1'), ...answerTo(words.map(({ say }) => say).join()));
+    },
+    { approvals: { permissionMode: 'allow-reads' } },
+  );
+  const { body: task } = await server.uhp.create({ input: 'Go', background: true });
+  for (const decision of ['approve', 'deny']) {
+    const approval = await openApproval(server);
+    expect((await decide(server, approval.id, { decision })).status).toBe(200);
+  }
+  const end = await settled(server, task.id);
+  expect([end.status, lastText(end)]).toEqual(['completed', 'allow,deny']);
+  expect(end.output.filter(({ type }) => type === 'function_call_output')).toHaveLength(2);
+  await server.logOf(task.id);
+});
+
+test('B088: what was done before two questions is done once, and each is put once', async () => {
+  let effects = 0;
+  await using server = await rig(async (turn) => {
+    turn.say(begun, { is: 'call-whole', call: write }, accepted('tool-use'));
+    await turn.ask(write, 'edit');
+    effects++;
+    turn.say(result('c1'));
+    for (const id of ['q1', 'q2']) {
+      const call: NativeCall = { id, name: 'ask', input: {} };
+      turn.say(begun, { is: 'call-whole', call }, accepted('tool-use'));
+      const options = [{ label: 'Yes' }, { label: 'No' }];
+      const word = await turn.question({ call, questions: [{ id, question: `${id}?`, options, multiple: false }] });
+      turn.say(result(id, word.say));
+    }
+    turn.say(...answerTo('Done.'));
+  });
+  const { uhp } = server;
+  const harness = await uhp.send('POST', '/v1/harnesses', {
+    body: { base: 'scripted', name: 'asks', reins_questions: true },
+  });
+  const metadata = { harness_id: harness.body.id };
+  const { body: task } = await uhp.create({ input: 'Go', background: true, metadata });
+  const put: string[] = [];
+  for (const id of ['q1', 'q2']) {
+    const asked = await openApproval(server);
+    put.push(asked.id);
+    const answers = [{ id, selected: ['Yes'] }];
+    expect((await uhp.send('POST', `/v1/reins/approvals/${asked.id}/answer`, { body: { answers } })).status).toBe(200);
+  }
+  expect((await settled(server, task.id)).status).toBe('completed');
+  expect([effects, new Set(put).size, server.runtime.opened.length]).toEqual([1, 2, 1]);
+});
+
+test('B089: a call that was running when the server went is not made again by it: its outcome is unknown', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'reins-foreign-'));
+  folders.push(data);
+  const first = await rig(
+    async ({ say }) =>
+      say(begun, { is: 'call-whole', call: write }, accepted('tool-use'), { is: 'call-running', call: write }),
+    { data },
+  );
+  const { body } = await first.uhp.create({ input: 'Go', background: true });
+  await until(async () => (typesOf(await first.logOf(body.id)).includes('tool-dispatched') ? true : null));
+  await first[Symbol.asyncDispose]();
+  await using second = await rig(async ({ say, input }) => say(...answerTo(input)), { data });
+  const end = await settled(second, body.id);
+  expect([end.status, lastText(end)]).toEqual(['completed', expect.stringContaining('look before you repeat')]);
+  const events = await second.logOf(body.id);
+  expect(typesOf(events).filter((type) => type === 'tool-dispatched')).toHaveLength(1);
+  expect(events.find(({ type }) => type === 'tool-call-complete')).toMatchObject({ data: { outcome: 'unknown' } });
+});
+
+test('B093: who only leaves stops nothing; who cancels does', async () => {
+  await using server = await rig(async (turn) => {
+    turn.say(begun, text('First '));
+    const went = await Promise.race([turn.steered(), turn.interrupted.then(() => null)]);
+    turn.say(...(went === null ? [] : [text('second'), accepted()]), done);
+  });
+  const { uhp } = server;
+  const ids = await Promise.all(
+    ['left', 'stopped'].map(async (input) => {
+      const stream = await uhp.stream({ input });
+      for await (const { event } of stream.frames) if (event.delta !== undefined) break;
+      stream.leave();
+      return (await uhp.send('GET', '/v1/responses?limit=1')).body.id;
+    }),
+  );
+  expect(ids).toHaveLength(2);
 });

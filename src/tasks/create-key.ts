@@ -1,4 +1,4 @@
-import { ensureHarness } from './ensure-harness.ts';
+import { ensureHarnesses } from './ensure-harness.ts';
 import type { KeyRecord } from '../stores/principal-store.ts';
 import type { Services } from './services.ts';
 
@@ -7,8 +7,8 @@ export async function createKey(
   services: Pick<Services, 'store' | 'clock' | 'random' | 'harnesses'>,
   record: KeyRecord,
 ): Promise<void> {
-  const { store, harnesses } = services;
+  const { store } = services;
   const isFirst = !(await store.keys()).some(({ principal }) => principal === record.principal);
-  if (isFirst) for (const base of harnesses.bases) await ensureHarness(services, record.principal, base);
+  if (isFirst) await ensureHarnesses(services, record.principal);
   await store.putKey(record);
 }

@@ -31,6 +31,22 @@ export async function ensureHarness(
   return record.harnessId;
 }
 
+/**
+ * The principal's harnesses: one of each base that can work here, and of the preferred one in any case: a task that means it is
+ * refused with the reason, and not given to another.
+ */
+export async function ensureHarnesses(
+  services: Pick<Services, 'store' | 'clock' | 'random' | 'harnesses'>,
+  principal: string,
+): Promise<void> {
+  const { harnesses } = services;
+  const [preferred] = harnesses.bases;
+  const looks = harnesses.bases.map(async (base) => ({ base, status: await harnesses.adapter(base)?.probe() }));
+  for (const { base, status } of await Promise.all(looks)) {
+    if (status?.installed !== false || base === preferred) await ensureHarness(services, principal, base);
+  }
+}
+
 const plainHarness: Omit<HarnessRecord, 'harnessId' | 'principal' | 'name' | 'base' | 'createdAtMs'> = {
   defaultModel: null,
   systemPrompt: null,

@@ -41,9 +41,15 @@ export async function modelsOfHarness(
   return { record, backend: backendOf(record.base, await probe(services, record.base)) };
 }
 
-/** Every base of this server with its models. */
+/** Every base that can work here, with its models. */
 export async function modelCatalogue(services: Services): Promise<readonly Backend[]> {
-  return Promise.all(services.harnesses.bases.map(async (base) => backendOf(base, await probe(services, base))));
+  const all = await Promise.all(
+    services.harnesses.bases.map(async (base) => {
+      const status = await probe(services, base);
+      return status?.installed === false ? [] : [backendOf(base, status)];
+    }),
+  );
+  return all.flat();
 }
 
 export async function viewOf(services: Services, record: HarnessRecord): Promise<HarnessView> {

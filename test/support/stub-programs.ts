@@ -139,7 +139,7 @@ const ending = (stopReason = 'end_turn') => [answer(asked, { stopReason })];
 function onLine({ id, method, params, result }) {
   if (process.argv[2] === 'never') return live();
   // Allowed once, it hears nothing any more, and asks again.
-  if (result !== undefined) return process.stdin.destroy(), permit(), live();
+  if (result !== undefined) return process.stdin.destroy(), fs.closeSync(0), permit(), live();
   if (method === 'initialize') return send(answer(id, { protocolVersion: 1, agentCapabilities: { loadSession: true } }));
   if (method === 'session/new') return send(answer(id, { sessionId: 's' }));
   if (method === 'session/load') return send(answer(id, {}));

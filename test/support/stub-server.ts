@@ -29,10 +29,13 @@ export const providerKey = 'provider-key-of-the-test';
 
 export async function startStubServer({
   status,
+  providerUrl,
   silence = {},
 }: {
   /** What model calls are refused with. */
   readonly status?: number;
+  /** Where the models are instead. */
+  readonly providerUrl?: string;
   readonly silence?: object;
 } = {}): Promise<StubServer> {
   const data = temporaryFolder();
@@ -42,7 +45,7 @@ export async function startStubServer({
   const upstream = await startUpstream(status);
   const env = {
     OPENAI_API_KEY: providerKey,
-    OPENAI_BASE_URL: upstream.url,
+    OPENAI_BASE_URL: providerUrl ?? upstream.url,
     ANTHROPIC_API_KEY: providerKey,
     ANTHROPIC_BASE_URL: upstream.url,
   };

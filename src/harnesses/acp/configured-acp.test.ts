@@ -99,6 +99,12 @@ test('H-014, H-607: abilities begin at the lowest, and the handshake raises what
   expect(lost.session.resumed).toBe(false);
 });
 
+test('H-071: one that does not survive the session it shall go on with is started once more, with a new one', async () => {
+  const { session, members, state } = await open(runtimeOf(), { resume: { nativeId: 'broken', version: null } });
+  expect([session.resumed, state()]).toEqual([false, { nativeId: 'one', version: '7.0.0' }]);
+  expect(await members()).toHaveLength(1);
+});
+
 test('H-602, H-040: options are chosen by their kind, and never for good', async () => {
   const { session } = await open();
   const facts = await run(session, 'ask');
@@ -166,6 +172,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (mode === 'refuses') return send({ id, error: { code: -32603, message: 'no' } });
   if (method === 'initialize') return send({ id, result: { protocolVersion: 1, agentInfo: { name: 'stub', version: '7.0.0' }, agentCapabilities: { loadSession: true } } });
   if (method === 'session/new') return send({ id, result: { sessionId: 'one' } });
+  if (method === 'session/load' && params.sessionId === 'broken') process.exit(4);
   if (method === 'session/load') return send(params.sessionId === 'one' ? { id, result: {} } : { id, error: { code: -32603, message: 'unknown' } });
   if (method === undefined) return end(JSON.stringify(result ?? error));
   if (method !== 'session/prompt') return;

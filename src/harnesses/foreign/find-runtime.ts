@@ -1,4 +1,7 @@
+import { join } from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { findProgram } from '../../process/find-program.ts';
 import { keepEnds } from '../../process/keep-ends.ts';
 import { ProcessStartError } from '../../process/start-process.ts';
@@ -62,6 +65,8 @@ async function look(path: string, options: FindOptions): Promise<ProgramStatus> 
   const { label, versionArgs, host, clock, marker } = options;
   const { program, args } = options.commandOf?.(path) ?? { program: path, args: [] };
   const output = keepEnds(4_096);
+  // Some make a home for themselves only to tell their version.
+  const home = await mkdtemp(join(tmpdir(), 'reins-probe-'));
   const fault = (code: string, message: string) => status(path, { code, message });
   try {
     const { end } = await runProcess({
@@ -69,7 +74,7 @@ async function look(path: string, options: FindOptions): Promise<ProgramStatus> 
       program,
       args: [...args, ...versionArgs],
       cwd: '/',
-      env: { PATH: host['PATH'], LANG: host['LANG'], HOME: '/nonexistent', TERM: 'dumb', ...options.env },
+      env: { PATH: host['PATH'], LANG: host['LANG'], HOME: home, TMPDIR: home, TERM: 'dumb', ...options.env },
       marker,
       signal: new AbortController().signal,
       timeoutMs: probeMs,
@@ -85,5 +90,7 @@ async function look(path: string, options: FindOptions): Promise<ProgramStatus> 
     return cause.fault === 'not-permitted'
       ? fault('not-executable', `${path} may not be executed by this user.`)
       : fault('start-failed', `${label} at ${path} cannot be started: ${cause.message}`);
+  } finally {
+    await rm(home, { recursive: true, force: true });
   }
 }
