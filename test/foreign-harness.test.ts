@@ -9,6 +9,7 @@ import type { Body } from './support/event-stream.ts';
 import { checkLog } from '../src/testing/check-log.ts';
 import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
 import { startServer } from './support/server.ts';
+import type { HarnessAdapter, Turn } from '../src/harnesses/harness.ts';
 import type { NativeCall, NativeFact } from '../src/harnesses/foreign/native-fact.ts';
 import type { RunEvent } from '../src/core/run-event.ts';
 import type { RunId } from '../src/core/ids.ts';
@@ -159,23 +160,26 @@ test('H-022: what is said of a call before its reply was taken waits for that, a
 test.each([
   ['approve', { decision: 'approve' }, 'Written.'],
   ['deny', { decision: 'deny', note: 'Not there.' }, /Refused: .*Not there\./],
-] as const)('B081, B082, B085, H-041, H-042: a call waits for a person while its process is kept: %s', async (_name, decision, said) => {
-  await using server = await rig(toolTurn, { approvals: { permissionMode: 'allow-reads' } });
-  const { body } = await server.uhp.create({ input: 'Write it', background: true });
-  const approval = await openApproval(server);
-  expect(server.runtime.stopped).toBe(0);
-  expect((await decide(server, approval.id, decision)).status).toBe(200);
-  const end = await settled(server, body.id);
-  expect(lastText(end)).toEqual(typeof said === 'string' ? said : expect.stringMatching(said));
-  expect(server.runtime.opened).toHaveLength(1);
-  const events = await server.logOf(body.id);
-  const at = (type: string) => typesOf(events).indexOf(type as RunEvent['type']);
-  expect(at('approval-required')).toBeLessThan(at('approval-decided'));
-  expect(at('approval-decided')).toBeLessThan(at('tool-call-start'));
-  // Nobody had to tell the runtime to go on.
-  expect(typesOf(events)).not.toContain('user-message');
-  expect(typesOf(events).includes('tool-dispatched')).toBe(decision.decision === 'approve');
-});
+] as const)(
+  'B081, B082, B085, H-041, H-042: a call waits for a person while its process is kept: %s',
+  async (_name, decision, said) => {
+    await using server = await rig(toolTurn, { approvals: { permissionMode: 'allow-reads' } });
+    const { body } = await server.uhp.create({ input: 'Write it', background: true });
+    const approval = await openApproval(server);
+    expect(server.runtime.stopped).toBe(0);
+    expect((await decide(server, approval.id, decision)).status).toBe(200);
+    const end = await settled(server, body.id);
+    expect(lastText(end)).toEqual(typeof said === 'string' ? said : expect.stringMatching(said));
+    expect(server.runtime.opened).toHaveLength(1);
+    const events = await server.logOf(body.id);
+    const at = (type: string) => typesOf(events).indexOf(type as RunEvent['type']);
+    expect(at('approval-required')).toBeLessThan(at('approval-decided'));
+    expect(at('approval-decided')).toBeLessThan(at('tool-call-start'));
+    // Nobody had to tell the runtime to go on.
+    expect(typesOf(events)).not.toContain('user-message');
+    expect(typesOf(events).includes('tool-dispatched')).toBe(decision.decision === 'approve');
+  },
+);
 
 test('B083, B085, H-042: decided after a restart, the session is resumed and exactly the call that was approved is let through unasked', async () => {
   const data = mkdtempSync(join(tmpdir(), 'reins-foreign-'));
@@ -343,16 +347,26 @@ const phases: Readonly<Record<string, (turn: ScriptedTurn) => boolean>> = {
   'before its first word': () => false,
   'in a text': ({ say }) => (say(begun, text('I ')), false),
   'between attempts': ({ say }) => (
-    say(begun, text('I '), { is: 'reply-lost', reason: 'transient-error', retryInMs: 60_000 }), false
+    say(begun, text('I '), { is: 'reply-lost', reason: 'transient-error', retryInMs: 60_000 }),
+    false
   ),
   'in a tool': ({ say }) => (
-    say(begun, { is: 'call-whole', call: write }, accepted('tool-use'), { is: 'call-running', call: write }), false
+    say(begun, { is: 'call-whole', call: write }, accepted('tool-use'), { is: 'call-running', call: write }),
+    false
   ),
   'at a gate': ({ say, ask }) => (
-    say(begun, { is: 'call-whole', call: write }, accepted('tool-use')), void ask(write, 'edit'), true
+    say(begun, { is: 'call-whole', call: write }, accepted('tool-use')),
+    void ask(write, 'edit'),
+    true
   ),
   'after a tool': ({ say }) => (
-    say(begun, { is: 'call-whole', call: write }, accepted('tool-use'), { is: 'call-running', call: write }, result('c1')),
+    say(
+      begun,
+      { is: 'call-whole', call: write },
+      accepted('tool-use'),
+      { is: 'call-running', call: write },
+      result('c1'),
+    ),
     false
   ),
 };
@@ -389,11 +403,7 @@ test('B081: of two calls that wait one is approved and one refused: each has its
   const other: NativeCall = { id: 'c2', name: 'write', input: { path: 'b.txt' } };
   await using server = await rig(
     async (turn) => {
-      turn.say(
-        begun,
-        ...[write, other].map((call): NativeFact => ({ is: 'call-whole', call })),
-        accepted('tool-use'),
-      );
+      turn.say(begun, ...[write, other].map((call): NativeFact => ({ is: 'call-whole', call })), accepted('tool-use'));
       const words = await Promise.all([write, other].map((call) => turn.ask(call, 'edit')));
       turn.say({ is: 'call-running', call: write }, result('c1'), ...answerTo(words.map(({ say }) => say).join()));
     },
@@ -420,8 +430,7 @@ test('B088: what was done before two questions is done once, and each is put onc
     for (const id of ['q1', 'q2']) {
       const call: NativeCall = { id, name: 'ask', input: {} };
       turn.say(begun, { is: 'call-whole', call }, accepted('tool-use'));
-      const options = [{ label: 'Yes' }, { label: 'No' }];
-      const word = await turn.question({ call, questions: [{ id, question: `${id}?`, options, multiple: false }] });
+      const word = await turn.question({ call, questions: [{ id, question: `${id}?`, options: ['Yes', 'No'] }] });
       turn.say(result(id, word.say));
     }
     turn.say(...answerTo('Done.'));
@@ -463,19 +472,68 @@ test('B089: a call that was running when the server went is not made again by it
 });
 
 test('B093: who only leaves stops nothing; who cancels does', async () => {
+  const gate = Promise.withResolvers<void>();
   await using server = await rig(async (turn) => {
     turn.say(begun, text('First '));
-    const went = await Promise.race([turn.steered(), turn.interrupted.then(() => null)]);
-    turn.say(...(went === null ? [] : [text('second'), accepted()]), done);
+    await Promise.race([gate.promise, turn.interrupted]);
+    turn.say(text('second'), accepted(), done);
   });
   const { uhp } = server;
-  const ids = await Promise.all(
-    ['left', 'stopped'].map(async (input) => {
-      const stream = await uhp.stream({ input });
-      for await (const { event } of stream.frames) if (event.delta !== undefined) break;
-      stream.leave();
-      return (await uhp.send('GET', '/v1/responses?limit=1')).body.id;
-    }),
-  );
-  expect(ids).toHaveLength(2);
+  const leave = async () => {
+    const stream = await uhp.stream({ input: 'Go' });
+    let id = '';
+    for await (const { event } of stream.frames) {
+      id = event.response?.id ?? id;
+      if (event.delta !== undefined) break;
+    }
+    stream.leave();
+    return id;
+  };
+  const [left, stopped] = [await leave(), await leave()];
+  await uhp.cancel(stopped);
+  expect((await settled(server, stopped)).status).toBe('cancelled');
+  expect((await uhp.get(left)).body.status).toBe('in_progress');
+  gate.resolve();
+  const end = await settled(server, left);
+  expect([end.status, lastText(end)]).toEqual(['completed', 'First second']);
+});
+
+const leaving: Readonly<Record<string, (turn: Turn) => Promise<unknown>>> = {
+  'breaks out of': async (turn) => {
+    for await (const _ of turn) break;
+  },
+  'returns from': async (turn) => {
+    const groups = turn[Symbol.asyncIterator]();
+    await groups.next();
+    await groups.return?.();
+  },
+  'throws in': async (turn) => {
+    const groups = turn[Symbol.asyncIterator]();
+    await groups.next();
+    await groups.throw?.(new Error('The reader is broken.')).catch(() => undefined);
+  },
+};
+
+test.for(Object.entries(leaving))('B142, H-137: who %s a turn has seen its process end', async ([, leave]) => {
+  const data = mkdtempSync(join(tmpdir(), 'reins-foreign-'));
+  folders.push(data);
+  const runtime = scriptedRuntime(data, async ({ say }) => say(begun, text('Half')));
+  const stopped: number[] = [];
+  const adapter: HarnessAdapter = {
+    ...runtime.adapter,
+    async openSession(options) {
+      const session = await runtime.adapter.openSession(options);
+      return {
+        // eslint-disable-next-line require-yield -- it leaves before it has anything to say
+        async *prompt(state, turn) {
+          await leave(session.prompt(state, turn));
+          stopped.push(runtime.stopped);
+        },
+        [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+      };
+    },
+  };
+  await using server = await startServer({ data, settings: scriptedSettings, adapters: [adapter] });
+  const { body } = await server.uhp.create({ input: 'Go' });
+  expect([body.status, stopped]).toEqual(['failed', [1]]);
 });

@@ -13,25 +13,10 @@ vi.setConfig({ testTimeout: 30_000, maxConcurrency: 24 });
 
 const canary = 'canary-of-the-machine';
 /** Of outer harnesses, and of the machine. */
-const outer = [
-  ...[
-    'CLAUDECODE',
-    'CLAUDE_CODE_ENTRYPOINT',
-    'CLAUDE_CONFIG_DIR',
-    'CODEX_HOME',
-    'CODEX_SANDBOX',
-    'PI_CODING_AGENT_DIR',
-  ],
-  ...['GEMINI_CLI', 'OPENCODE', 'AI_AGENT', 'AGENT', 'GIT_CONFIG_COUNT', 'NODE_OPTIONS', 'npm_config_registry'],
-  ...[
-    'DATABASE_URL',
-    'AWS_SECRET_ACCESS_KEY',
-    'GEMINI_API_KEY',
-    'OPENROUTER_API_KEY',
-    'AZURE_API_KEY',
-    'REINS_ANYTHING',
-  ],
-];
+const outer = (
+  'CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_CONFIG_DIR CODEX_HOME CODEX_SANDBOX PI_CODING_AGENT_DIR GEMINI_CLI OPENCODE ' +
+  'AI_AGENT AGENT GIT_CONFIG_COUNT NODE_OPTIONS npm_config_registry DATABASE_URL AWS_SECRET_ACCESS_KEY GEMINI_API_KEY OPENROUTER_API_KEY AZURE_API_KEY REINS_ANYTHING'
+).split(' ');
 
 let server: StubServer;
 beforeAll(async () => {

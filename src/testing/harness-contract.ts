@@ -143,7 +143,7 @@ export function describeHarnessContract(name: string, { open, skip, differences 
       expect(textOf(second)).toContain('aubergine');
     });
 
-    law('approve', 'a call waits for a person, runs once it is approved, and not before', async () => {
+    law('approve', 'B081: a call waits for a person, runs once it is approved, and not before', async () => {
       const harness = await guarded();
       const task = under.client().run(ask('[[tool]] asked', { metadata: { harness_id: harness } }));
       const id = await task.responseId;
@@ -155,7 +155,7 @@ export function describeHarnessContract(name: string, { open, skip, differences 
       expect(await filesOf(id)).toContain('made.txt');
     });
 
-    law('deny', 'a refused call does not run; the task goes on or ends, and says so', async () => {
+    law('deny', 'B081: a refused call does not run; the task goes on or ends, and says so', async () => {
       const harness = await guarded();
       const task = under.client().run(ask('[[tool]] refused', { metadata: { harness_id: harness } }));
       const id = await task.responseId;
@@ -166,38 +166,46 @@ export function describeHarnessContract(name: string, { open, skip, differences 
       expect(await filesOf(id)).toEqual([]);
     });
 
-    law('cancel-in-tool', 'no process of a cancelled task is left after ten seconds, wherever it went', async () => {
-      const task = under.client().run(ask('[[slowtool]] go'));
-      const id = await task.responseId;
-      const session = sessionOf(await under.client().responses.get(id));
-      await until(async () => (await under.processes(session)).filter((each) => each.name === 'sleep').length >= 2);
-      await task.cancel();
-      const { response } = await settle(id);
-      expect(response.status).toBe('cancelled');
-      expect(await under.processes(session)).toEqual([]);
-    });
+    law(
+      'cancel-in-tool',
+      'B099, B139: no process of a cancelled task is left after ten seconds, wherever it went',
+      async () => {
+        const task = under.client().run(ask('[[slowtool]] go'));
+        const id = await task.responseId;
+        const session = sessionOf(await under.client().responses.get(id));
+        await until(async () => (await under.processes(session)).filter((each) => each.name === 'sleep').length >= 2);
+        await task.cancel();
+        const { response } = await settle(id);
+        expect(response.status).toBe('cancelled');
+        expect(await under.processes(session)).toEqual([]);
+      },
+    );
 
-    law('cancel-in-text', 'the call to the model ends within a second of a cancel, and no other follows', async () => {
-      const task = under.client().run(ask('[[slowtext:200]] cancelled'));
-      const id = await task.responseId;
-      for await (const event of task) if (event.type === 'response.output_text.delta') break;
-      await task.cancel();
-      const { response } = await settle(id);
-      expect(response.status).toBe('cancelled');
-      const mine = under.model.requests.filter(({ body }) =>
-        JSON.stringify(body).includes('[[slowtext:200]] cancelled'),
-      );
-      expect(mine.every(({ endedAt }) => endedAt !== null)).toBe(true);
-      const asked = mine.length;
-      await sleep(under.clock, 1_500);
-      expect(
-        under.model.requests.filter(({ body }) => JSON.stringify(body).includes('[[slowtext:200]] cancelled')),
-      ).toHaveLength(asked);
-    });
+    law(
+      'cancel-in-text',
+      'B094, B097: the call to the model ends within a second of a cancel, and no other follows',
+      async () => {
+        const task = under.client().run(ask('[[slowtext:200]] cancelled'));
+        const id = await task.responseId;
+        for await (const event of task) if (event.type === 'response.output_text.delta') break;
+        await task.cancel();
+        const { response } = await settle(id);
+        expect(response.status).toBe('cancelled');
+        const mine = under.model.requests.filter(({ body }) =>
+          JSON.stringify(body).includes('[[slowtext:200]] cancelled'),
+        );
+        expect(mine.every(({ endedAt }) => endedAt !== null)).toBe(true);
+        const asked = mine.length;
+        await sleep(under.clock, 1_500);
+        expect(
+          under.model.requests.filter(({ body }) => JSON.stringify(body).includes('[[slowtext:200]] cancelled')),
+        ).toHaveLength(asked);
+      },
+    );
 
     law(
       'killed-runtime',
-      'kill -9 of the runtime fails the task; the next one of the session works and remembers',
+      'B111: kill -9 of the runtime fails the task; the next one of the session works and remembers',
       async () => {
         if (name === 'native') return; // it is no process of its own
         const task = under.client().run(ask('The word is courgette. [[midtool]]'));
@@ -215,13 +223,18 @@ export function describeHarnessContract(name: string, { open, skip, differences 
 
     law(
       'killed-server',
-      'kill -9 of the server in mid-turn: the task goes on after its restart, and nothing is left over',
+      'B139: kill -9 of the server in mid-turn: the task goes on after its restart, and nothing is left over',
       async () => {
         const task = under.client().run(ask('The word is pumpkin. [[midtool]] over the restart', { background: true }));
         const id = await task.responseId;
         const session = sessionOf(await under.client().responses.get(id));
-        await until(async () => (await under.processes(session)).length > 0);
+        const before = await until(async () => {
+          const there = await under.processes(session);
+          return there.length > 0 && there;
+        });
         await under.restart();
+        const isOld = ({ pid }: { readonly pid: number }) => before.some((each) => each.pid === pid);
+        await until(async () => !(await under.processes(session)).some(isOld));
         const { response } = await settle(id);
         expect(response.status).toBe('completed');
         const next = await run('[[recall]] after that', { previous_response_id: id });
@@ -236,7 +249,7 @@ export function describeHarnessContract(name: string, { open, skip, differences 
       expect(new Set(all.map(sessionOf)).size).toBe(10);
     });
 
-    law('environment', 'a tool that prints its environment prints no secret of the server', async () => {
+    law('environment', 'B143: a tool that prints its environment prints no secret of the server', async () => {
       const response = await run('[[env]] show');
       const shown = JSON.stringify(response.output);
       expect(under.canaries.filter((canary) => shown.includes(canary))).toEqual([]);
@@ -308,7 +321,7 @@ export function describeHarnessContract(name: string, { open, skip, differences 
 
     law(
       'parked-restart',
-      'a call that waits when the server is killed is listed after it, and runs once when it is approved',
+      'B083: a call that waits when the server is killed is listed after it, and runs once when it is approved',
       async () => {
         const harness = await guarded();
         const id = await under.client().run(ask('[[tool]] parked', { metadata: { harness_id: harness } })).responseId;

@@ -9,10 +9,10 @@ import { createHomes } from '../../src/harnesses/foreign/homes.ts';
 import { createMailbox } from '../../src/process/mailbox.ts';
 import { join } from 'node:path';
 import { judgeCall, noExtras } from '../../src/open-foreign.ts';
+import { sleep, type Clock } from '../../src/core/clock.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { systemClock, systemRandom } from '../../src/system.ts';
 import { userText } from '../../src/core/user-text.ts';
-import type { Clock } from '../../src/core/clock.ts';
 import type { ForeignRuntime, GateWord, NativeTurn, OpenNative } from '../../src/harnesses/foreign/runtime.ts';
 import type { NativeCall, NativeFact, UseKind } from '../../src/harnesses/foreign/native-fact.ts';
 
@@ -35,6 +35,7 @@ export interface ScriptedRuntime {
   readonly adapter: ForeignAdapter;
   /** Processes that were started. */
   readonly opened: OpenNative[];
+  /** Of them, those that have been ended. */
   readonly stopped: number;
 }
 
@@ -85,8 +86,11 @@ export function scriptedRuntime(
             die: () => gone.resolve('It died.'),
           }),
         async stop() {
-          stopped += wasStopped ? 0 : 1;
+          const isFirst = !wasStopped;
           wasStopped = true;
+          // A process takes its time to go.
+          await sleep(clock, 20);
+          if (isFirst) stopped++;
           gone.resolve('It was stopped.');
           return { found: [], unstopped: [] };
         },
@@ -111,7 +115,7 @@ export function scriptedRuntime(
     judge: judgeCall,
     extras: noExtras,
     warm: { idleSeconds: 60, parkSeconds, most: 4 },
-    silence: { firstSeconds: 5, modelSeconds: 5, toolSeconds: 5 },
+    silence: { firstSeconds: 3, modelSeconds: 5, toolSeconds: 5 },
   });
   return {
     adapter,

@@ -93,7 +93,7 @@ test.each([
     `console.log('{"type":'); console.log('nonsense'); process.exit(3);`,
     'exited with code 3',
   ],
-])('H-103: a program that %s has failed its turn', async (name, code, how) => {
+])('B134, H-103: a program that %s has failed its turn', async (name, code, how) => {
   const { open } = stub(name.replaceAll(' ', '-'), `${answering} function onPrompt() { ${code} }`);
   const session = await open();
   const turn = session.prompt({ content: [{ type: 'text', text: 'Go.' }] });

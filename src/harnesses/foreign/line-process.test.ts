@@ -90,3 +90,18 @@ test('N3, H-102: a process that is left behind and holds the pipe is not waited 
   expect(await left()).toHaveLength(1);
   expect(await child.stop()).toEqual({ found: ['sleep'], unstopped: [] });
 });
+
+test('N3, H-060: a stop that failed can be asked for again', async () => {
+  let fails = false;
+  const now = () => {
+    if (fails) throw new Error('out of descriptors');
+    return systemClock.now();
+  };
+  const { start } = options('exec sleep 60', { clock: { ...systemClock, now } });
+  const child = await start();
+  fails = true;
+  await expect(child.stop()).rejects.toThrow('out of descriptors');
+  fails = false;
+  expect((await child.stop()).unstopped).toEqual([]);
+  expect((await child.gone).how).toBe('was ended by SIGTERM');
+});
