@@ -101,7 +101,7 @@ test.each([
     is: 'ended',
     end: { as: 'failed', error: { type: 'HarnessError', message: `Claude Code ${how}.` } },
   });
-  expect(await session.gone).toBe(`Claude Code ${how}.`);
+  expect(await session.gone).toMatch(new RegExp(`^Claude Code ${how}\\.`));
   await session.stop();
 });
 
