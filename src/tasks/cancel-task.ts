@@ -10,7 +10,7 @@ import type { RunId } from '../core/ids.ts';
 import type { Services } from './services.ts';
 
 /** How long an answer waits for the task to be over before it says "still stopping". */
-const answerWithinMs = 900;
+const answerWithinMs = 700;
 
 /** Stops one task. A task that has ended is left as it is, and that is a success (U-361). */
 export async function cancelTask(services: Services, principal: string, responseId: string): Promise<ResponseBody> {

@@ -1,10 +1,7 @@
 // A foreign runtime whose turns are what the test says: everything of a harness but the program.
 
-import {
-  createForeignAdapter,
-  leastCapabilities,
-  type ForeignAdapter,
-} from '../../src/harnesses/foreign/foreign-adapter.ts';
+import { createForeignAdapter, type ForeignAdapter } from '../../src/harnesses/foreign/foreign-adapter.ts';
+import { leastCapabilities } from '../../src/harnesses/foreign/least-capabilities.ts';
 import { createHomes } from '../../src/harnesses/foreign/homes.ts';
 import { createMailbox } from '../../src/process/mailbox.ts';
 import { join } from 'node:path';

@@ -3,7 +3,7 @@ import { createAcpRuntime, type AcpParts } from './acp-runtime.ts';
 import { findProgram } from '../../process/find-program.ts';
 import { instructionsOf } from './private-files.ts';
 import { isAbsolute } from 'node:path';
-import { leastCapabilities } from '../foreign/foreign-adapter.ts';
+import { leastCapabilities } from '../foreign/least-capabilities.ts';
 import { objectOf, textOf } from './fields.ts';
 import { runtimeEnvironment } from '../foreign/line-process.ts';
 import type { Environment } from '../../process/child-environment.ts';

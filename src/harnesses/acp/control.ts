@@ -6,7 +6,7 @@
 // C4. What is asked is text: a leading slash would make a command of it.
 
 import { createMailbox, type Mailbox } from '../../process/mailbox.ts';
-import { harnessError } from '../foreign/drive-turn.ts';
+import { harnessError } from '../foreign/turn-endings.ts';
 import { idle, turnBegun, type AcpNative, type AcpState } from './acp-state.ts';
 import { objectOf, objectsOf, textOf } from './fields.ts';
 import { reduce } from './reduce.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, parsedOrText } from '../../core/json.ts';
-import { harnessError } from '../foreign/drive-turn.ts';
+import { harnessError } from '../foreign/turn-endings.ts';
 import { objectOf, textOf } from './fields.ts';
 import { providerError } from '../foreign/provider-error.ts';
 import type { ErrorInfo } from '../../core/outcome.ts';

@@ -139,5 +139,7 @@ async function printedBy(program: string, args: readonly string[], { open, host 
     onOutput: (chunk) => chunks.push(chunk),
   });
   if (end.how === 'cancelled') throw unavailable(`${label} was stopped while it started.`);
+  // A busy machine is no ground to do without a sandbox: the next start asks again.
+  if (end.how === 'timed-out') throw unavailable(`${label} did not answer within 10 s while it started.`);
   return end.how === 'exited' && end.code === 0 ? Buffer.concat(chunks).toString() : null;
 }

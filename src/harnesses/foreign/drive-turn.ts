@@ -8,19 +8,19 @@
 // V5. An ending that somebody's word overtook is none: the word is the runtime's next prompt (E-661).
 // V6. Who leaves, by whatever way, has seen the end of the tree before he is gone (H-137).
 
-import { applyDrafts, parkRun, type Ending } from '../../core/closing.ts';
-import { deadlineOf, evolve, evolveLive, isOpen, type RunState } from '../../core/run-state.ts';
-import { isLive, type EventDraft, type RunEvent } from '../../core/run-event.ts';
+import { parkRun, type Ending } from '../../core/closing.ts';
+import { evolve, isOpen, type RunState } from '../../core/run-state.ts';
+import type { EventDraft, RunEvent } from '../../core/run-event.ts';
+import { folded, groupsOf, type Taken } from './turn-groups.ts';
+import { harnessError, lastSaid, roundsAreSpent, roundsEnding, timeEnding } from './turn-endings.ts';
 import { settleAnswers } from './settle-answers.ts';
 import { sleep, type Clock } from '../../core/clock.ts';
 import { spentBudget } from '../../core/budgets.ts';
 import { stopOf } from '../../core/stop-turn.ts';
 import { userText } from '../../core/user-text.ts';
 import { within } from '../../core/within.ts';
-import type { ErrorInfo } from '../../core/outcome.ts';
 import type { GateRequest, TurnBook } from './turn-book.ts';
 import type { GateWord, NativeSession, NativeTurn } from './runtime.ts';
-import type { UserPart } from '../../core/run-event.ts';
 import type { Judgement } from './judge.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { NativeEnd, NativeFact } from './native-fact.ts';
@@ -64,7 +64,6 @@ const holdMs = 2_000;
 const interruptMs = 3_000;
 const stopMs = 10_000;
 
-type Taken = readonly RunEvent[] | undefined;
 type Drive<T = void> = AsyncGenerator<readonly EventDraft[], T, Taken>;
 
 /**
@@ -439,54 +438,4 @@ class TurnDriver {
     for (let facts = await (coming ?? turn.facts.take()); facts.length > 0; facts = await turn.facts.take())
       if (facts.some(({ is }) => is === 'ended')) return;
   }
-}
-
-/** The newest messages of people, as many. */
-export function lastSaid({ transcript }: RunState, count: number): readonly UserPart[] {
-  const users = [...transcript.messages, ...transcript.held].filter((message) => message.role === 'user');
-  return users.slice(-count).flatMap(({ content }) => content);
-}
-
-/** No live event stands after a committed one in its group: it belongs to what that one began. */
-function groupsOf(drafts: readonly EventDraft[]): readonly (readonly EventDraft[])[] {
-  const groups: EventDraft[][] = [];
-  for (const draft of drafts) {
-    const newest = groups.at(-1);
-    const last = newest?.at(-1);
-    if (newest === undefined || last === undefined || (isLive(draft.type) && !isLive(last.type))) groups.push([draft]);
-    else newest.push(draft);
-  }
-  return groups;
-}
-
-function folded(
-  state: RunState,
-  drafts: readonly EventDraft[],
-  { taken, nowMs }: { readonly taken: Taken; readonly nowMs: number },
-): RunState {
-  if (drafts.every(({ type }) => isLive(type))) return evolveLive(state, drafts);
-  if (taken === undefined) return applyDrafts(state, drafts, nowMs);
-  return taken.reduce(evolve, evolveLive(state, drafts));
-}
-
-/** Whether calls of another reply may not run any more (H-081). */
-function roundsAreSpent({ limits: { maxToolRounds }, open, toolRounds }: RunState): boolean {
-  return maxToolRounds !== null && open?.ranTools !== true && toolRounds >= maxToolRounds;
-}
-
-function roundsEnding({ limits, toolRounds }: RunState): Ending {
-  const limit = limits.maxToolRounds ?? 0;
-  const budget = { budget: 'tool-rounds', limit, used: toolRounds, then: 'stop' } as const;
-  return { status: 'completed', stopReason: 'max-steps', budget };
-}
-
-export function timeEnding(state: RunState, nowMs: number): Ending {
-  const limit = state.limits.maxSeconds ?? 0;
-  const due = deadlineOf(state);
-  const used = due === null ? limit : Math.round(limit + (nowMs - due) / 1_000);
-  return { status: 'completed', stopReason: 'max-time', budget: { budget: 'time', limit, used, then: 'stop' } };
-}
-
-export function harnessError(message: string): ErrorInfo {
-  return { type: 'HarnessError', message, retryable: false };
 }

@@ -11,14 +11,16 @@ import { answerCall, applyDrafts, closeRun, type Ending } from '../../core/closi
 import { createWarmSessions, type Warm, type WarmLimits } from './warm-sessions.ts';
 import { canonicalJson, isJsonObject } from '../../core/json.ts';
 import { digestOf, TurnBook, type GateRequest } from './turn-book.ts';
-import { driveTurn, harnessError, lastSaid, timeEnding, type LiveTurn, type SilenceLimits } from './drive-turn.ts';
-import { evolve, type RunState } from '../../core/run-state.ts';
+import { driveTurn, type LiveTurn, type SilenceLimits } from './drive-turn.ts';
+import { goOnText, wordOn } from './resume-words.ts';
+import { harnessError, lastSaid, timeEnding } from './turn-endings.ts';
+import { evolve, type PendingEntry, type RunState } from '../../core/run-state.ts';
 import { hash } from 'node:crypto';
 import { quoteHistory } from './quote-history.ts';
 import { createRunawayWatch } from './runaway.ts';
 import { RuntimeFault, type ForeignRuntime, type NativeInput, type ResolvedMcpServer } from './runtime.ts';
 import { stopOf } from '../../core/stop-turn.ts';
-import type { Capabilities, HarnessAdapter, OpenSessionOptions, TurnOptions } from '../harness.ts';
+import type { HarnessAdapter, OpenSessionOptions, TurnOptions } from '../harness.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { EventDraft, RunConfig, RunEvent, RunStarted, UserPart } from '../../core/run-event.ts';
 import type { Homes } from './homes.ts';
@@ -27,7 +29,7 @@ import type { Lease, LeaseOptions } from '../relay/lease.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
 import type { Message } from '../../core/transcript.ts';
-import type { ModelRef } from '../../core/outcome.ts';
+import type { ErrorInfo, ModelRef } from '../../core/outcome.ts';
 import type { ProviderName } from '../../core/provider-names.ts';
 import type { Random } from '../../core/random.ts';
 import type { RelayFact } from '../relay/relay-fact.ts';
@@ -161,7 +163,9 @@ class ForeignRun {
       if (!(cause instanceof RuntimeFault)) this.#o.parts.logger.error('A foreign harness failed.', {}, cause);
       const stopped = await this.#o.warm.discard(this.#o.options.sessionId);
       const error =
-        cause instanceof RuntimeFault ? cause.error : harnessError(`${this.#o.runtime.label} met an unexpected fault.`);
+        cause instanceof RuntimeFault
+          ? startError(cause)
+          : harnessError(`${this.#o.runtime.label} met an unexpected fault.`);
       const nowMs = this.#o.parts.clock.now();
       const unstopped = stopped?.unstopped ?? [];
       const ending: Ending =
@@ -243,10 +247,7 @@ class ForeignRun {
       words.push(
         wordOn(entry.call.name, { approved, note: entry.decided?.note, output: entry.decided?.output?.content }),
       );
-      const content = approved ? 'Continued after approval.' : 'Not run.';
-      drafts.push(
-        ...answerCall(applyDrafts(state, drafts, nowMs), call, { outcome: approved ? 'cancelled' : 'denied', content }),
-      );
+      drafts.push(...answerCall(applyDrafts(state, drafts, nowMs), call, answerTo(entry)));
     }
     book.fold(applyDrafts(state, drafts, nowMs));
     const open = book.state.open;
@@ -360,22 +361,6 @@ function contentOf(message: RunState['transcript']['messages'][number]): readonl
   return message.role === 'user' ? message.content : [];
 }
 
-function goOnText(state: RunState, cause: RunStarted['cause']): string {
-  if (cause === 'resume') return 'You were paused. Go on where you left off.';
-  const asked = state.transcript.messages.filter(({ role }) => role === 'user').flatMap(contentOf);
-  const request = asked.flatMap((part) => (part.type === 'media' ? [] : [part.text])).join('\n');
-  return `You were interrupted while you worked on this request, and what ran then may or may not have finished: look before you repeat it. Go on where you left off. The request was:\n\n${request}`;
-}
-
-function wordOn(
-  tool: string,
-  said: { readonly approved: boolean; readonly note: string | undefined; readonly output: string | undefined },
-): string {
-  if (said.output !== undefined) return `The answer to your question: ${said.output}`;
-  if (said.approved) return `The call of ${tool} that you asked for was approved. Make the very same call again now.`;
-  return `The call of ${tool} that you asked for was refused.${said.note === undefined ? '' : ` ${said.note}`}`;
-}
-
 function emptyConfig(base: string): RunConfig {
   return { base, systemPrompt: null, instructions: null, disabledTools: [] };
 }
@@ -390,27 +375,20 @@ function leasable(provider: ProviderName): LeaseOptions['provider'] {
   return provider;
 }
 
-/** What every foreign runtime is capable of at the least. */
-export const leastCapabilities: Capabilities = {
-  text: 'whole',
-  thinking: 'none',
-  toolInput: 'whole',
-  approvals: 'none',
-  questions: 'no',
-  steer: 'none',
-  cancel: 'kill',
-  resume: 'none',
-  disabledTools: 'instruction',
-  maxStep: 'none',
-  usage: 'none',
-  denial: 'ends-turn',
-  tree: 'best-effort',
-  fork: 'no',
-  compact: 'no',
-  hostTools: 'no',
-  mcp: [],
-  skills: 'none',
-  servedModel: 'relay',
-  resets: 'hidden',
-  sandbox: 'none',
-};
+/** A program that does not start is a harness that failed, and not the server (H-136). */
+function startError({ error }: RuntimeFault): ErrorInfo {
+  return error.type === 'AgentUnavailableError' ? { ...error, type: 'HarnessError' } : error;
+}
+
+/** How the log closes a call that was asked about and whose runtime is gone (H-042, E-611). */
+function answerTo({ decided }: PendingEntry): {
+  readonly outcome: 'cancelled' | 'denied' | 'answered';
+  readonly content: string;
+  readonly isError: boolean;
+} {
+  const answer = decided?.output?.content;
+  if (answer !== undefined) return { outcome: 'answered', content: answer, isError: false };
+  return decided?.decision === 'approve'
+    ? { outcome: 'cancelled', content: 'Continued after approval.', isError: true }
+    : { outcome: 'denied', content: 'Not run.', isError: true };
+}

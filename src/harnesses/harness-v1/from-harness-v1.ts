@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { isRecord } from '../../protocol/parts/part-json.ts';
-import { leastCapabilities } from '../foreign/foreign-adapter.ts';
+import { leastCapabilities } from '../foreign/least-capabilities.ts';
 import { localSandbox } from './local-sandbox.ts';
 import { questionsTool } from './questions.ts';
 import { readSkills } from './read-skills.ts';

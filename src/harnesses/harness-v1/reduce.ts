@@ -6,7 +6,7 @@
 // R3. A call is answered once; what the runtime says of it again, as on a replay, is dropped by the book (P-078).
 // R4. The first `finish` or `error` is the end, and nothing counts after it.
 
-import { harnessError } from '../foreign/drive-turn.ts';
+import { harnessError } from '../foreign/turn-endings.ts';
 import { isAbsolute, relative } from 'node:path';
 import { errorValue } from './mend-part.ts';
 import { isJsonObject, parsedOrText, toJsonValue, type JsonValue } from '../../core/json.ts';

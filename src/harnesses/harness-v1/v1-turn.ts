@@ -8,7 +8,7 @@
 import { addUsage, type Usage } from '../../core/usage.ts';
 import { createFactQueue } from './fact-queue.ts';
 import { errorOf, notHere, reducePart } from './reduce.ts';
-import { harnessError } from '../foreign/drive-turn.ts';
+import { harnessError } from '../foreign/turn-endings.ts';
 import { mendPart } from './mend-part.ts';
 import { outputOf, questionsTool } from './questions.ts';
 import { readStreamPart } from '../../protocol/parts/read-stream-part.ts';

@@ -8,7 +8,7 @@ import { createMailbox, type Mailbox } from '../../process/mailbox.ts';
 import { CommandRefused } from './commands.ts';
 import { textOf } from './fields.ts';
 import { gateAnswer, gateOf } from './gate.ts';
-import { harnessError } from '../foreign/drive-turn.ts';
+import { harnessError } from '../foreign/turn-endings.ts';
 import { idle, turnBegun, type PiNative, type PiState } from './pi-state.ts';
 import { reduce } from './reduce.ts';
 import { ReinsError } from '../../core/errors.ts';

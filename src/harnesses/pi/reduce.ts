@@ -10,7 +10,7 @@ import { countOf, textOf } from './fields.ts';
 import { gateOf } from './gate.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { reduceMessage } from './reduce-message.ts';
-import { harnessError } from '../foreign/drive-turn.ts';
+import { harnessError } from '../foreign/turn-endings.ts';
 import { idle, nothingSeen, type PiNative, type PiState, type Reduced } from './pi-state.ts';
 import type { NativeEnd, NativeFact } from '../foreign/native-fact.ts';
 import type { RelayFact } from '../foreign/runtime.ts';
