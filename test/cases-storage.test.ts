@@ -1,7 +1,5 @@
 // What a task that says much leaves on the disk, on the wire and in the process. A tenth of the sizes that the cases name.
 
-import { systemClock } from '../src/system.ts';
-import type { Clock } from '../src/core/clock.ts';
 import { expect, test } from 'vitest';
 import { getEventListeners } from 'node:events';
 import { join } from 'node:path';
@@ -9,6 +7,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { answerOf } from './support/event-stream.ts';
 import { call, reply, say, text } from './support/model.ts';
 import { counted } from './support/runtimes.ts';
+import { countingClock } from './support/counting-clock.ts';
 import { createFastClock } from './support/fast-clock.ts';
 import { eventually } from './support/asking-server.ts';
 import { finalOf, whole } from './support/uhp.ts';
@@ -119,24 +118,3 @@ test('B133, E-847: over 200 rounds on real sockets the listeners, timers and soc
   expect([warnings, getEventListeners(stop.signal, 'abort')]).toEqual([[], []]);
   process.off('warning', note);
 });
-
-/** The real clock, and how many of its timers are running. */
-function countingClock(): Clock & { open(): number } {
-  const running = new Set<object>();
-  return {
-    now: () => systemClock.now(),
-    timer(ms, callback) {
-      const own = {};
-      running.add(own);
-      const cancel = systemClock.timer(ms, () => {
-        running.delete(own);
-        callback();
-      });
-      return () => {
-        running.delete(own);
-        cancel();
-      };
-    },
-    open: () => running.size,
-  };
-}

@@ -3,7 +3,7 @@
 // would start servers and run commands (H-084), and cannot be switched off but by distrust, which also switches off all MCP
 // servers: so a workspace that brings some is distrusted, and any other is not.
 
-import { commandOf } from './command-of.ts';
+import { commandOf } from '../foreign/command-of.ts';
 import { createFinder } from '../foreign/find-runtime.ts';
 import { existsSync } from 'node:fs';
 import { instructionsOf, placeSkills, writePrivate } from './private-files.ts';

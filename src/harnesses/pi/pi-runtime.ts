@@ -1,4 +1,4 @@
-import { commandOf } from './command-of.ts';
+import { commandOf } from '../foreign/command-of.ts';
 import { createFinder } from '../foreign/find-runtime.ts';
 import { PiSession } from './control.ts';
 import { RuntimeFault, type ForeignRuntime } from '../foreign/runtime.ts';

@@ -1,7 +1,7 @@
 // Starts Pi in RPC mode, or resumes it, and does not give it out before it has answered and the gate is in place: without its
 // gate nobody would decide on its calls (H-040).
 
-import { commandOf } from './command-of.ts';
+import { commandOf } from '../foreign/command-of.ts';
 import { createPiCommands, CommandRefused, type PiCommands } from './commands.ts';
 import { hasCatalogue, plainProvider, writePiFiles, type PiFiles } from './config-files.ts';
 import { isGateNotice } from './gate.ts';
