@@ -10,6 +10,7 @@ import { json } from './rows/json.ts';
 import { memory } from './rows/memory.ts';
 import { pacedStreams } from './rows/paced.ts';
 import { ready } from './rows/ready.ts';
+import { relayed } from './rows/relay.ts';
 import { throughput } from './rows/throughput.ts';
 import { printTable } from './table.ts';
 
@@ -22,6 +23,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   memory,
   ready,
   engine,
+  relay: relayed,
 };
 
 const { values } = parseArgs({

@@ -1,4 +1,5 @@
-// Builds the published form: `dist/` from `src/` with plain tsc, then proves that every file which package.json names exists.
+// Builds the published form: `dist/` from `src/` with plain tsc, and the console page with Vite; then proves that every file
+// which package.json names exists, and the page.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -14,8 +15,10 @@ const built = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'
 });
 if (built.status !== 0) process.exit(built.status ?? 1);
 
+await import('./build-console.js');
+
 const { exports, bin } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
-const named = [...filesIn(exports), ...filesIn(bin), './dist/cli/main.js'];
+const named = [...filesIn(exports), ...filesIn(bin), './dist/cli/main.js', './dist/console/index.html'];
 const missing = named.filter((path) => !existsSync(new URL(path, root)));
 if (missing.length > 0) {
   console.error(`The build lacks files that package.json names: ${missing.join(', ')}`);

@@ -28,6 +28,7 @@ const mayImport: Record<string, readonly string[]> = {
   auth: ['core', 'stores'],
   http: ['core', 'protocol', 'tasks', 'files', 'stores', 'auth', 'webhooks'],
   client: ['core', 'protocol'],
+  console: ['client', 'views'],
   runtimes: ['core', 'engine', 'tasks', 'stores', 'harnesses', 'harnesses/native'],
   cli: [
     'core',
@@ -40,6 +41,7 @@ const mayImport: Record<string, readonly string[]> = {
     'config.ts',
     'version.ts',
     'data-export.ts',
+    'run-files.ts',
   ],
   testing: ['core', 'engine', 'stores', 'runtimes', 'agent.ts', 'client', 'harnesses', 'protocol'],
 };
@@ -58,7 +60,7 @@ const contracts: Record<string, readonly string[]> = {
 };
 const pureFiles = ['src/core/**/*.ts', 'src/views/**/*.ts', 'src/engine/{decide,react,recover,reply-reader}.ts'];
 
-const sources = globSync('src/**/*.ts', { exclude: ['**/*.test.ts', '**/*.test-d.ts'] });
+const sources = globSync('src/**/*.{ts,tsx}', { exclude: ['**/*.test.ts', '**/*.test-d.ts'] });
 const importPath = /\b(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g;
 
 const withoutComments = (file: string) => readFileSync(file, 'utf8').replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '');

@@ -26,6 +26,7 @@ import { keepHealth } from './keep-health.ts';
 import { nativeTools, type NativeTools } from './native-tools.ts';
 import { join, resolve } from 'node:path';
 import { openCatalogue } from './open-catalogue.ts';
+import { openConsole } from './open-console.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
 import { openPdfPreview, type PdfPreview } from './files/pdf-preview.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
@@ -70,9 +71,10 @@ export interface Parts {
 export interface Server {
   /**
    * Takes over what an earlier process left, then answers requests. `firstKey` is made at the first start that gets this
-   * far, to be shown once; null when there is a key already.
+   * far, to be shown once; null when there is a key already. `consoleUrl` leads to the page; where a browser of this machine
+   * can follow it, it signs that in, once and within 10 minutes.
    */
-  listen(): Promise<{ readonly url: string; readonly firstKey: string | null }>;
+  listen(): Promise<{ readonly url: string; readonly firstKey: string | null; readonly consoleUrl: string }>;
   /**
    * Takes no new work, lets tasks end for `limits.drainSeconds`, leaves the rest to another process or the next start, ends
    * streams in order (E-834). Idempotent.
@@ -111,7 +113,15 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const harnessTools = stack.use(createHarnessTools(extensions));
   const extras = createRuntimeExtras(extensions, config.agent.mcp);
   const foreign = stack.use(
-    openForeign(config, { clock, logger, catalogue, extras, root: join(dataDir, 'homes'), runtimes }),
+    openForeign(config, {
+      clock,
+      logger,
+      catalogue,
+      extras,
+      root: join(dataDir, 'homes'),
+      runtimes,
+      onModelCall: (call) => metrics.relayed(call),
+    }),
   );
   const services = createServices({
     harnessTools,
@@ -136,12 +146,12 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   watchRuns(services.log, ({ data }) =>
     createObservers({ hooks: [], tracer, name: data._config?.base ?? data._base ?? 'reins', clock, logger }),
   );
-  await folder.alone(async () => {
-    await ensureHarnesses(services, owner);
-    await warnOfPreferred(services);
-  });
+  await ensureHarnesses(services, owner, (work) => folder.alone(work));
+  await warnOfPreferred(services);
   const webhooks = openWebhooks(services, config.webhooks);
-  const http = openHttp(config, { services, webhooks, metrics, tls, tools });
+  const operatorKey = apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record;
+  const page = openConsole({ store, operatorKey, owner, clock });
+  const http = openHttp(config, { services, webhooks, metrics, tls, tools, operatorKey, console: page.parts });
   const rest = stack.move();
   let closing: Promise<void> | null = null;
   const upkeep: Repeated[] = [];
@@ -156,7 +166,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
       if (closing !== null) throw new RuntimeStateError('This server is closed.');
       upkeep.push(startUpkeep(services), keepBundles(services, dataDir), renewTls(http, { config, clock, logger }));
       const firstKey = apiKey === null ? await folder.alone(() => ensureKey(services, folder)) : null;
-      return { url, firstKey };
+      return { url, firstKey, consoleUrl: await page.link(url) };
     },
     close() {
       closing ??= (async () => {
@@ -178,16 +188,15 @@ function openHttp(
     tls,
     tools,
     ...parts
-  }: Pick<HttpServerOptions, 'services' | 'webhooks' | 'metrics'> & {
+  }: Pick<HttpServerOptions, 'services' | 'webhooks' | 'metrics' | 'operatorKey' | 'console'> & {
     readonly tls: TlsMaterial | null;
     readonly tools: NativeTools;
   },
 ): HttpServer {
-  const { publicUrl, apiKey, allowedOrigins } = config.server;
+  const { publicUrl, allowedOrigins } = config.server;
   const { clock } = parts.services;
   return createHttpServer({
     ...parts,
-    operatorKey: apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record,
     preview: previewOf(config, clock, tools),
     settings: {
       maxBodyBytes: config.limits.maxBodyBytes,

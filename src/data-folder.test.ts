@@ -1,7 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { once } from 'node:events';
 import { openDataFolder } from './data-folder.ts';
+import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 
 function folder(): string {
@@ -24,6 +26,31 @@ test('D1: what two servers do alone they do one after the other, also where one 
   const [failed, done] = await Promise.allSettled([one.alone(work('one')), two.alone(work('two'))]);
   expect(steps).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
   expect([failed.status, done]).toEqual(['rejected', { status: 'fulfilled', value: 'two' }]);
+});
+
+test('D1: the lock of a process that is killed is free at once, though what it had started lives on', async () => {
+  const path = folder();
+  const program = `
+    import { openDataFolder } from ${JSON.stringify(join(import.meta.dirname, 'data-folder.ts'))};
+    import { spawn } from 'node:child_process';
+    await openDataFolder(${JSON.stringify(path)}).alone(async () => {
+      const { pid } = spawn('sleep', ['30'], { detached: true, stdio: 'ignore' });
+      process.stdout.write(String(pid));
+      await new Promise(() => setInterval(() => {}, 1_000));
+    });`;
+  const holder = spawn(process.execPath, ['--input-type=module', '--eval', program]);
+  const [pid] = await once(holder.stdout, 'data');
+  onTestFinished(() => void process.kill(Number(pid), 'SIGKILL'));
+  const steps: string[] = [];
+  const next = openDataFolder(path).alone(async () => void steps.push('mine'));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(steps).toEqual([]);
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  const killedMs = performance.now();
+  await next;
+  expect(performance.now() - killedMs).toBeLessThan(1_000);
+  expect(process.kill(Number(pid), 0)).toBe(true);
 });
 
 test('server.pid and server.url name who answered last; when it goes, another one that still answers; a server that never did, nobody', () => {

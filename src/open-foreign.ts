@@ -11,14 +11,20 @@ import { createHomes, type Homes } from './harnesses/foreign/homes.ts';
 import { hostEnvironment, type Config } from './config.ts';
 import type { Environment } from './process/child-environment.ts';
 import { judge } from './engine/permissions.ts';
+import { createProcessPool } from './harnesses/foreign/process-pool.ts';
+import { poolBounds, thisMachine, treeLimits } from './machine-limits.ts';
 import { openRelay, type Relay, type RelayOptions } from './harnesses/relay/relay.ts';
+import { createProviderStanding } from './harnesses/relay/provider-standing.ts';
+import { modelsInStanding } from './models-in-standing.ts';
 import { defaultPolicies } from './engine/policies.ts';
 import { systemRandom } from './system.ts';
+import { watchTrees } from './process/watch-trees.ts';
 import type { Catalogue } from './engine/models/catalogue.ts';
 import type { Clock } from './core/clock.ts';
 import type { ForeignRuntime } from './harnesses/foreign/runtime.ts';
 import type { JudgeCall } from './harnesses/foreign/judge.ts';
 import type { Logger } from './core/logger.ts';
+import type { RelayedCall } from './harnesses/relay/relayed-call.ts';
 
 export interface ForeignHarnesses extends AsyncDisposable {
   readonly adapters: readonly ForeignAdapter[];
@@ -32,6 +38,8 @@ export interface ForeignOptions {
   readonly extras: ForeignParts['extras'];
   /** Absolute path of the folder of their private folders. */
   readonly root: string;
+  /** Each model call that passed the relay, when it is over. Must not throw. */
+  readonly onModelCall?: (call: RelayedCall) => void;
   /** Beside those of the settings. */
   readonly runtimes?: readonly RuntimeMaker[];
 }
@@ -42,29 +50,43 @@ export type RuntimeMaker = (parts: { readonly host: Environment }) => ForeignRun
 /** Nothing is started before a task needs it. */
 export function openForeign(
   config: Config,
-  { clock, logger, catalogue, extras, root, runtimes = [] }: ForeignOptions,
+  { clock, logger, catalogue, extras, root, onModelCall, runtimes = [] }: ForeignOptions,
 ): ForeignHarnesses {
   const homes = createHomes({ root, clock, random: systemRandom });
-  const { idleSeconds, parkSeconds, mostIdle, silence } = config.harnesses;
+  const { idleSeconds, parkSeconds, silence } = config.harnesses;
+  const machine = thisMachine();
+  const watch = watchTrees(treeLimits(config.harnesses, machine), { clock, logger });
+  const standing = createProviderStanding(clock);
   let relay: Promise<Relay> | null = null;
   const parts: ForeignParts = {
     clock,
     random: systemRandom,
     logger,
     homes,
-    models: catalogue,
+    models: modelsInStanding(catalogue, standing),
+    leaseBudget: config.harnesses.leaseBudget,
     relay() {
-      relay ??= openRelay({ upstreams: upstreamsOf(config), clock, random: systemRandom, logger }).catch(
-        (cause: unknown) => {
-          relay = null; // whoever needs it next has another try
-          throw cause;
+      relay ??= openRelay({
+        upstreams: upstreamsOf(config),
+        clock,
+        random: systemRandom,
+        logger,
+        priceOf: (_, model) => catalogue.pricesOf(model),
+        onCall(call) {
+          standing.hear(call);
+          onModelCall?.(call);
         },
-      );
+      }).catch((cause: unknown) => {
+        relay = null; // whoever needs it next has another try
+        throw cause;
+      });
       return relay;
     },
     judge: judgeCall,
     extras,
-    warm: { idleSeconds, parkSeconds, most: mostIdle },
+    warm: { idleSeconds, parkSeconds },
+    pool: createProcessPool(poolBounds(config.harnesses, machine), { clock }),
+    watch,
     silence,
   };
   const made = runtimes.map((make) => make({ host: hostEnvironment() }));
@@ -81,6 +103,7 @@ export function openForeign(
       const left = failed === undefined ? await Promise.allSettled([homes.leave()]) : [];
       for (const each of [...closed, ...left])
         if (each.status === 'rejected') logger.error('Agents were not closed in order.', {}, each.reason);
+      watch[Symbol.dispose]();
       const open = await relay?.catch(() => null);
       await open?.[Symbol.asyncDispose]();
     },
@@ -141,7 +164,7 @@ function upstreamsOf({ models: { credentials } }: Config): RelayOptions['upstrea
 }
 
 /** Calls of runtimes are judged as those of the engine are (H-040). */
-export const judgeCall: JudgeCall = ({ name, useKind, input, argsDigest, workspace }, { permissions, rules }) =>
+export const judgeCall: JudgeCall = ({ name, useKind, input, paths, argsDigest, workspace }, { permissions, rules }) =>
   judge(
     {
       tool: {
@@ -152,6 +175,7 @@ export const judgeCall: JudgeCall = ({ name, useKind, input, argsDigest, workspa
         run: () => Promise.reject(new TypeError('A tool of a runtime is run by the runtime.')),
       },
       input,
+      paths,
       argsDigest,
       workspace,
     },

@@ -143,8 +143,29 @@ export const groups = {
     /** How long the process of a session is kept between its turns, and while a person is waited for. */
     idleSeconds: count.default(300),
     parkSeconds: count.default(1_800),
+    /** What one run may use through its lease, whatever limits it has itself; null = no bound (H-200). */
+    leaseBudget: z
+      .strictObject({
+        dollars: z.number().positive().nullable().default(null),
+        tokens: count.nullable().default(null),
+        requests: count.nullable().default(null),
+      })
+      .prefault({}),
     /** How many such processes there are at most while nothing is asked of them. */
     mostIdle: z.int().min(0).default(8),
+    /** How many there are at all, and of them for runs that wait for a person while others want room; null = by the machine. */
+    mostProcesses: count.nullable().default(null),
+    mostParked: z.int().min(0).nullable().default(null),
+    /** Tasks that may wait for one to be free, and for how long. */
+    mostWaiting: z.int().min(0).default(200),
+    waitSeconds: count.default(600),
+    /** What one of them may use, with all that it starts; null = half of the machine's memory. */
+    memoryBytes: count.nullable().default(null),
+    processesEach: count.default(512),
+    /** In its private folders; a single file may not be larger either, wherever it lies. */
+    diskBytes: count.default(10 * 1024 * 1024 * 1024),
+    /** From 0, as much of the processor as the server gets, to 19, what nobody else wants. */
+    niceness: z.int().min(0).max(19).default(5),
     /** Longest silences before a program counts as stuck. */
     silence: z
       .strictObject({

@@ -213,6 +213,25 @@ test('B083, B085, H-042: decided after a restart, the session is resumed and exa
   await second.logOf(body.id);
 });
 
+test('H-042: a call that was approved after a restart and is not made again has not run, and the run says so', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'reins-foreign-'));
+  folders.push(data);
+  const approvals = { permissionMode: 'allow-reads' };
+  const first = await rig(toolTurn, { approvals, data });
+  const { body } = await first.uhp.create({ input: 'Write it', background: true });
+  const approval = await openApproval(first);
+  await first[Symbol.asyncDispose]();
+  await using second = await rig(async (turn) => turn.say(...answerTo('I have changed my mind.')), { approvals, data });
+  await decide(second, approval.id, { decision: 'approve' });
+  expect(await settled(second, body.id)).toMatchObject({ status: 'completed' });
+  const log = await second.logOf(body.id);
+  const said = log.flatMap((event) =>
+    event.type === 'user-message' && event.data.mode === 'engine' ? [event.data] : [],
+  );
+  expect(said.at(-1)).toMatchObject({ purpose: 'approval-unused' });
+  expect(typesOf(log)).not.toContain('tool-dispatched');
+});
+
 test('B091, H-060, H-066: a cancel answers open gates, interrupts, ends the tree, and shows nothing more', async () => {
   const words: string[] = [];
   await using server = await rig(async (turn) => {
@@ -319,19 +338,38 @@ test('B129: a run that the server left is gone on with at the next start, from t
   expect(second.runtime.opened[0]?.resume?.nativeId).toBe('native-1');
 });
 
-test('UD-02: rounds that the task may have are all it gets: calls of the next reply are refused', async () => {
+test('UD-02, H-081: rounds that the task may have are all it gets: a call of the next reply interrupts, and its item stays open', async () => {
+  const words: string[] = [];
   await using server = await rig(async (turn) => {
     for (let round = 1; round <= 2; round++) {
       const call = { ...write, id: `c${round}` };
       turn.say(begun, { is: 'call-whole', call }, accepted('tool-use'));
       const word = await turn.ask(call, 'edit');
-      if (word.say !== 'allow') return turn.say(begun, text('Stopped.'), accepted(), done);
-      turn.say(result(call.id));
+      words.push(word.say);
+      if (word.say === 'allow') turn.say(result(call.id));
     }
+    await turn.interrupted;
+    turn.say({ is: 'ended', end: { as: 'interrupted' } });
   });
   const { body } = await server.uhp.create({ input: 'Go', max_step: 1 });
+  expect(words).toEqual(['allow', 'cancelled']);
+  expect(body).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_step' } });
+  const items = body.output.map(({ type, status }) => `${type} ${status}`);
+  expect(items).toEqual(['function_call completed', 'function_call_output completed', 'function_call incomplete']);
   const types = typesOf(await server.logOf(body.id));
   expect(types.filter((type) => type === 'tool-dispatched')).toHaveLength(1);
+});
+
+test('B147, H-110: a heartbeat hides no standstill; that the connection lived is said beside it', async () => {
+  await using server = await rig(async (turn) => {
+    turn.say(begun, text('I '));
+    const beat = setInterval(() => turn.say({ is: 'alive' }, { is: 'unknown', kind: 'beat' }), 200);
+    await turn.interrupted;
+    clearInterval(beat);
+  });
+  const { body } = await server.uhp.create({ input: 'Go' });
+  const message = 'Scripted gave no sign of life during a model call beyond its heartbeat and was stopped.';
+  expect(body).toMatchObject({ status: 'failed', error: { message } });
 });
 
 test('B110, H-110: a runtime that gives no sign of life after its prompt is stopped and said to be stuck', async () => {

@@ -21,7 +21,7 @@ const outer = (
 let server: StubServer;
 beforeAll(async () => {
   for (const name of outer) vi.stubEnv(name, name === 'NODE_OPTIONS' ? `--title=${canary}` : canary);
-  server = await startStubServer({ silence: { firstSeconds: 3, modelSeconds: 3, toolSeconds: 3 } });
+  server = await startStubServer({ silence: { firstSeconds: 15, modelSeconds: 3, toolSeconds: 3 } });
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();

@@ -43,7 +43,7 @@ beforeAll(async () => {
   writeFileSync(join(app, 'package.json'), '{"type":"module"}');
   writeExamples('readme', 'README.md');
   writeExamples('library', 'docs/library.md');
-}, 60_000);
+}, 120_000);
 
 function link(name: string): void {
   const place = join(app, 'node_modules', name);
@@ -66,11 +66,18 @@ async function play(example: string, replies: readonly ScriptedReply[] = []) {
   return { stdout, stderr, requests: provider.requests };
 }
 
+/** The page, whose code is bundled with that of others and their licences. */
+const consoleFolder = join('dist', 'console');
+const isOfPage = (file: string) => file.startsWith(consoleFolder);
+
 test('the package holds what runs and its types: no tests, no sources, no maps of sources', () => {
   expect(readdirSync(installed).toSorted()).toEqual(['LICENSE', 'README.md', 'bin', 'dist', 'package.json']);
   const files = globSync('dist/**/*.*', { cwd: installed });
   expect(files).toContain(join('dist', 'index.d.ts'));
-  expect(files.filter((file) => !/^(?!.*\.test)[^.]+\.(js|d\.ts)$/.test(file))).toEqual([]);
+  const [page, code] = [files.filter(isOfPage), files.filter((file) => !isOfPage(file))];
+  expect(code.filter((file) => !/^(?!.*\.test)[^.]+\.(js|d\.ts)$/.test(file))).toEqual([]);
+  expect(page).toEqual(expect.arrayContaining(['index.html', 'licenses.md'].map((name) => join(consoleFolder, name))));
+  expect(page.filter((file) => !/\.(?:html|md|svg|(?:js|css)(?:\.br|\.gz)?)$/.test(file))).toEqual([]);
 });
 
 test('the examples of README and docs/library.md compile, whatever the program is strict about', async () => {

@@ -97,11 +97,17 @@ test('attach shows a task from its beginning and ends as it did; cancel stops on
     .split('\n')
     .map((line) => JSON.parse(line));
   expect(lines.map(({ sequence_number: number }) => number)).toEqual(lines.map((_, index) => index));
-  const long = await task(server, 'Run this shell command and reply with its output only, nothing else: sleep 30', {
-    background: true,
-  });
-  expect(await reins(server, ['cancel', long.id, '--wait'])).toMatchObject({ code: 0, out: `${long.id}: cancelled\n` });
+  const sleep = 'Run this shell command and reply with its output only, nothing else: sleep 30';
+  const long = await task(server, sleep, { background: true });
+  expect(await reins(server, ['cancel', long.id])).toMatchObject({ code: 0, out: `${long.id}: cancelled\n` });
   expect(await reins(server, ['attach', long.id])).toMatchObject({ code: 130 });
+  const other = await task(server, sleep, { background: true });
+  const { session } = other;
+  expect(await reins(server, ['cancel', session])).toMatchObject({ code: 0, out: `${session}: cancelled\n`, err: '' });
+  expect(JSON.parse((await reins(server, ['cancel', session, '--json'])).out)).toEqual({
+    id: session,
+    status: 'cancelled',
+  });
 }, 60_000);
 
 test('what is wrong is said in one sentence: no server, a wrong key, an unknown id, a wrong word', async () => {

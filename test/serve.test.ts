@@ -12,6 +12,7 @@ test('serve says where it listens when requests are answered, and shows a key th
   const said = await first.saw('curl');
   const url = listening.exec(said)?.[1] ?? '';
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  expect(said).toContain(`\nconsole: ${url}/#ticket=`);
   const key = /^ {2}(rk_\S+)$/m.exec(said)?.[1] ?? '';
   const models = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
   expect(models.status).toBe(200);

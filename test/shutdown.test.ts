@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { join } from 'node:path';
 import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
 import { runIds } from '../src/core/ids.ts';
-import { shareFolder } from './support/shared-folder.ts';
+import { shareFolder, type SharedFolder } from './support/shared-folder.ts';
 
 test('a task that ends within the time given ends in front of its reader; reads are answered, new tasks are not taken', async () => {
   const folder = await shareFolder();
@@ -50,6 +50,7 @@ test('a task that does not is let go, in order: another server has it at once, a
   const runId = runIds.parse(id) ?? runIds.make('');
   expect(await store.countTakeover(runId, { nowMs: Date.now(), sinceMs: 0 })).toBe(1);
   expect(await store.owners()).toHaveLength(1);
+  expect(await reasons(folder, id)).toEqual(['worker-lost']);
 });
 
 test('a second signal ends it at once; that is a crash, and safe', async () => {
@@ -65,4 +66,10 @@ test('a second signal ends it at once; that is a crash, and safe', async () => {
   await eventually(() => folder.model.asked('held').length === 2 || undefined);
   folder.gate.open();
   expect(await ended(second.uhp, id)).toMatchObject({ status: 'completed' });
+  expect(await reasons(folder, id)).toEqual(['crash']);
 });
+
+/** Why replies of it were asked for again. */
+async function reasons(folder: SharedFolder, id: string) {
+  return (await folder.logOf(id)).flatMap((event) => (event.type === 'attempt-reset' ? [event.data.reason] : []));
+}

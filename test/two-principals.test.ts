@@ -13,6 +13,7 @@ import {
   type Principal,
   type TwoPrincipals,
 } from './support/two-principals.ts';
+import type { ConsoleParts } from '../src/http/routes/console.ts';
 import type { Services } from '../src/tasks/services.ts';
 import type { Webhooks } from '../src/webhooks/manage-webhooks.ts';
 
@@ -49,6 +50,8 @@ function harnessesNaming(i: Ids, own: Ids): readonly object[] {
   ];
 }
 
+const chatMessage = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }] };
+
 /** @param i  The names that are asked for. @param own  What the asker has. */
 function asksOf(i: Ids, own: Ids): Readonly<Record<string, readonly Ask[]>> {
   const file = {
@@ -75,10 +78,20 @@ function asksOf(i: Ids, own: Ids): Readonly<Record<string, readonly Ask[]>> {
     'GET /v1/uhp': [],
     'GET /v1/models': [],
     'GET /docs': [],
+    'GET /': [],
+    'GET /s/:id': [],
+    'GET /assets/:name': [],
+    'GET /v1/reins/console/session': [],
+    'POST /v1/reins/console/session': [],
+    'DELETE /v1/reins/console/session': [],
     'GET /v1/reins/openapi.json': [],
     'POST /v1/files': [],
     'GET /v1/reins/usage': [],
     'POST /api/agent': [],
+    'POST /api/chat': [{ path: '/api/chat', body: { id: i.session, messages: [chatMessage] } }],
+    'GET /api/chat/:id/stream': at(`/api/chat/${i.session}/stream`),
+    'POST /api/chat/:id/stop': at(`/api/chat/${i.session}/stop`),
+    'GET /api/chat/:id/messages': at(`/api/chat/${i.session}/messages`),
     // The link is its own credential: who has it may read (U-084).
     'GET /v1/shared/:secret': [],
     // Of the whole server, for admins (UR-25, UR-42): everybody else is refused, whatever is named.
@@ -250,7 +263,8 @@ const keyOf = ({ plain, admin }: Principal, { as }: Ask) => (as === 'admin' ? ad
 
 test('every route of the server is in the table', () => {
   const settings = { maxBodyBytes: 1, implementation: { name: 'reins', version: '0' } };
-  const routes = routesOf({ services: {} as Services, webhooks: {} as Webhooks, settings });
+  const unused = { services: {} as Services, webhooks: {} as Webhooks, console: {} as ConsoleParts };
+  const routes = routesOf({ ...unused, settings });
   const verbs = routes.flatMap(({ path, verbs: all }) => Object.keys(all).map((method) => `${method} ${path}`));
   const { ids } = place.a;
   expect(Object.keys(asksOf(ids, ids)).toSorted()).toEqual(verbs.toSorted());

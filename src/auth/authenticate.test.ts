@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { RequestError } from '../core/errors.ts';
+import { keyIds } from '../core/ids.ts';
 import type { KeyRecord } from '../stores/store.ts';
 import { authenticate, requireScope } from './authenticate.ts';
 import { allScopes, createKey, createOwnerKey, hashKey, makeKey } from './keys.ts';
@@ -67,7 +68,7 @@ describe('authenticate', () => {
   });
 
   test('U-045: a key without the scope is refused for the kind of operation', () => {
-    const caller = { principal: 'ada', keyId: 'key_1', scopes: ['read'] };
+    const caller = { principal: 'ada', keyId: keyIds.make('1'), scopes: ['read'] };
     expect(() => requireScope(caller, 'read')).not.toThrow();
     expect(() => requireScope(caller, 'tasks')).toThrow(
       expect.objectContaining({ status: 403, code: 'insufficient_scope' }),

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { hashKey, type Scope } from './keys.ts';
 import { RequestError } from '../core/errors.ts';
+import type { KeyId } from '../core/ids.ts';
 import type { Store } from '../stores/store.ts';
 
 /** Where keys are looked up. */
@@ -10,7 +11,7 @@ export type KeyStore = Pick<Store, 'keyByHash'>;
 export interface Caller {
   readonly principal: string;
   readonly scopes: readonly string[];
-  readonly keyId: string;
+  readonly keyId: KeyId;
 }
 
 /**

@@ -1,19 +1,33 @@
 import type { JsonObject } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
-import { head } from '../core/text.ts';
+import { head, tail } from '../core/text.ts';
 
 /** What goes wrong behind a run, for the person at the terminal: the operator's half of a failure, one line each. */
 export function createFailureNotes(o: {
   readonly note: (line: string) => void;
   /** Never shown, whoever repeats them: a provider's error may quote the key it was sent. */
   readonly secrets: readonly string[];
+  /** Once it aborts, what is stopped fails, and that is nobody's news (B097). */
+  readonly stop: AbortSignal;
 }): Logger {
+  const plain = (text: string) =>
+    oneLine(o.secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), text));
   const tell = (message: string, facts: JsonObject = {}, cause?: unknown) => {
-    const line = [withFacts(message, facts), wordsOf(cause) ?? textIn(facts, 'cause') ?? textIn(facts, 'message')];
-    const plain = line.filter((word) => word !== null).join(': ');
-    o.note(head(oneLine(o.secrets.reduce((text, secret) => text.replaceAll(secret, '(secret)'), plain)), 600));
+    if (o.stop.aborted) return;
+    const why = wordsOf(cause) ?? textIn(facts, 'cause') ?? textIn(facts, 'message');
+    const said = saidIn(facts);
+    // That it failed is told by the result: without a reason the line would say nothing.
+    if (why === null && said === '') return;
+    const told = [withFacts(message, facts), why, said === null ? null : tail(plain(said), 300)];
+    o.note(head(plain(told.filter((word) => word !== null && word !== '').join(': ')), 900));
   };
   return { info() {}, warn: tell, error: tell };
+}
+
+/** What a program said beside its protocol, the end of which tells most; empty: nothing. Null: it was not listened to. */
+function saidIn(facts: JsonObject): string | null {
+  const told = ['detail', 'diagnostics', 'said', 'why'].map((name) => facts[name]);
+  return told.find((each) => typeof each === 'string') ?? null;
 }
 
 function withFacts(message: string, facts: JsonObject): string {

@@ -27,11 +27,11 @@ const verbs: ReadonlyMap<string, VerbEntry> = new Map([
   [
     'export',
     {
-      summary: 'write the data folder into one file',
-      load: async () => (await import('./export-import.ts')).exportVerb,
+      summary: 'write a task, a session or the whole data folder into a file',
+      load: async () => (await import('./export.ts')).exportVerb,
     },
   ],
-  ['import', { summary: 'put such a file back', load: async () => (await import('./export-import.ts')).importVerb }],
+  ['import', { summary: 'take such a file in', load: async () => (await import('./import.ts')).importVerb }],
   [
     'doctor',
     {

@@ -51,9 +51,10 @@ export const run: Verb = {
     const { openLocalAgent } = await import('../local-agent.ts');
     const { harness, model } = values;
     const named = { ...(harness === undefined ? {} : { harness }), ...(model === undefined ? {} : { model }) };
-    const logger = createFailureNotes({ note: show.note, secrets: secretsOf(config) });
+    const stopped = AbortSignal.any([stop, left]);
+    const logger = createFailureNotes({ note: show.note, secrets: secretsOf(config), stop: stopped });
     await using agent = await openLocalAgent({ config, cwd, logger, ...named });
-    const stream = agent.runStream(prompt, { signal: AbortSignal.any([stop, left]) });
+    const stream = agent.runStream(prompt, { signal: stopped });
     try {
       for await (const event of stream) show.event(event);
     } catch (cause) {
@@ -97,7 +98,7 @@ const secretsOf = ({ models }: Config): readonly string[] =>
 
 /** For a person a model that is not there is wrong use, as a harness is that is not there. */
 const namedWrongly = (cause: ModelUnavailableError) =>
-  new ConfigurationError(`${cause.message} Run reins doctor to see the list.`, { cause });
+  new ConfigurationError(`${cause.message.replace(/\.$/, '')} (reins doctor tells more).`, { cause });
 
 function existingFolder(path: string): string {
   const folder = resolve(path);

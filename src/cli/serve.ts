@@ -32,10 +32,10 @@ export const serve: Verb = {
     const { createServer } = await import('../compose.ts');
     const server = await createServer(config);
     try {
-      const { url, firstKey } = await server.listen().catch((cause: unknown) => {
+      const { url, firstKey, consoleUrl } = await server.listen().catch((cause: unknown) => {
         throw cannotListen(cause, config.server);
       });
-      out.write(`reins listening on ${url}\n`);
+      out.write(`reins listening on ${url}\nconsole: ${consoleUrl}\n`);
       if (firstKey !== null) out.write(introduceKey({ key: firstKey, url, dataDir: config.server.dataDir }));
       await aborted(stop);
       err.write(`reins: stopping${grace(config.limits.drainSeconds)}; a second signal ends it at once.\n`);

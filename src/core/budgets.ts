@@ -6,11 +6,13 @@ import type { RunState } from './run-state.ts';
 import type { StopReason } from './outcome.ts';
 import type { Usage } from './usage.ts';
 
+type Spending = Pick<RunState, 'limits' | 'usage' | 'open'>;
+
 /**
  * The end of a run whose cost, tokens or output tokens are spent, in this order (E-422); null while all last. Time has a
  * timer of its own. What is unknown is not counted: a budget can be passed by one call (E-421).
  */
-export function spentBudget(state: RunState): Ending | null {
+export function spentBudget(state: Spending): Ending | null {
   const { limits } = state;
   const usage = usedSoFar(state);
   const { dollars } = costOf(usage, limits);
@@ -31,12 +33,12 @@ function spent(stopReason: StopReason, budget: BudgetReached): Ending {
 }
 
 /** What is left of the run's output budget by the provider's own figures; null = no budget (UD-03). */
-export function outputTokensLeft(state: RunState): number | null {
+export function outputTokensLeft(state: Spending): number | null {
   const { maxOutputTokens } = state.limits;
   return maxOutputTokens === null ? null : maxOutputTokens - (usedSoFar(state)?.outputTokens ?? 0);
 }
 
 /** Given-up attempts of the open step included. */
-function usedSoFar({ usage, open }: RunState): Usage | null {
+function usedSoFar({ usage, open }: Spending): Usage | null {
   return addUsage(usage, open?.usage ?? null);
 }

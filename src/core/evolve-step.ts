@@ -1,6 +1,6 @@
 import { addUsage } from './usage.ts';
 import type { LastStep, OpenStep, RunState } from './run-state.ts';
-import type { RunEventOf } from './run-event.ts';
+import { isLostWithOwner, type RunEventOf } from './run-event.ts';
 
 type StepEvent = RunEventOf<
   | 'run-started'
@@ -141,12 +141,11 @@ function acceptTurn(state: RunState, event: RunEventOf<'turn-complete'>): RunSta
 function giveUpAttempt(state: RunState, event: RunEventOf<'attempt-reset'>): RunState {
   if (state.open === null) return state;
   const { nextAttempt, reason, retryInMs, usage } = event.data;
-  const crashed = reason === 'crash' || reason === 'worker-lost';
   const open: OpenStep = {
     ...state.open,
     ...freshAttempt,
     attempt: nextAttempt,
-    crashResets: state.open.crashResets + (crashed ? 1 : 0),
+    crashResets: state.open.crashResets + (isLostWithOwner(reason) ? 1 : 0),
     overflowResets: state.open.overflowResets + (reason === 'context-overflow' ? 1 : 0),
     usage: addUsage(state.open.usage, usage ?? null),
     usageIncomplete: state.open.usageIncomplete || usage === undefined,

@@ -55,6 +55,14 @@ export class ReplyBlocks {
     return this.#show(block, takeText(block, text));
   }
 
+  /** What a block says, where its pieces were not that; nothing is shown again (H-023). */
+  replaceText(kind: TextKind, id: string, whole: string): void {
+    const block = this.#find(kind, id);
+    if (block === undefined) return;
+    block.held = '';
+    block.pieces.splice(0, Infinity, toWellFormed(whole));
+  }
+
   /** The name of a call is known: the event with empty arguments (E-112). */
   beginCall(id: string, name: string): EventDraft {
     if (this.hasCall(id)) throw new MalformedReplyError('The reply holds two tool calls with one id.');

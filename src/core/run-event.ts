@@ -284,7 +284,16 @@ export type ResetReason =
   | 'malformed-reply'
   | 'steered'
   | 'crash'
+  /** Its process handed the run over (E-834), or the one that was to work on it is gone (E-876). */
   | 'worker-lost';
+
+/** Why another process goes on with a run. */
+export type LeftBy = 'crash' | 'worker-lost';
+
+/** The attempt was lost with its owner, and is no failure of its own (E-213). */
+export function isLostWithOwner(reason: ResetReason): boolean {
+  return reason === 'crash' || reason === 'worker-lost';
+}
 
 export interface AttemptReset {
   readonly step: number;
@@ -427,10 +436,12 @@ export interface EventData {
     readonly reason: string;
   };
   waiting: {
-    readonly on: 'model' | 'retry' | 'tool';
+    readonly on: 'model' | 'retry' | 'tool' | 'capacity';
     /** Waited so far in this wait, one decimal. */
     readonly seconds: number;
     readonly name?: string;
+    /** In the line for a process, from 1; only on `capacity`. */
+    readonly position?: number;
     /** Age of the newest byte from upstream, pings included (E-302). */
     readonly lastByteMs?: number;
   };

@@ -12,7 +12,7 @@ import type { JsonValue } from '../core/json.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { publicEvent, type PublicEvent } from '../core/public-event.ts';
-import type { RunEvent, RunEventOf } from '../core/run-event.ts';
+import { isLostWithOwner, type RunEvent, type RunEventOf } from '../core/run-event.ts';
 
 /**
  * `model-request` comes before attempt 1 of a step, and with the reset that announces the next attempt: before its wait.
@@ -158,10 +158,7 @@ function hooksOf(event: RunEvent, call: StartedCall | undefined): readonly HookN
     case 'turn-complete':
       return ['model-response'];
     case 'attempt-reset':
-      return [
-        event.data.reason === 'crash' || event.data.reason === 'worker-lost' ? 'recovery' : 'retry',
-        'model-request',
-      ];
+      return [isLostWithOwner(event.data.reason) ? 'recovery' : 'retry', 'model-request'];
     case 'tool-dispatched':
       if (call?.name === 'read_skill') return ['tool-start', 'skill-invoked'];
       return call?.name === 'bash' ? ['tool-start', 'sandbox-exec'] : ['tool-start'];

@@ -105,6 +105,9 @@ describe('E-609: remembered decisions', () => {
       for (const path of ['src-old/a', 'src/out/key', 'src/../secret/key', '../src'])
         expect(await level(path), path).toBe('ask');
       expect(await decided({ pathPrefix: 'src' }, { input: { n: 1 }, workspace })).toBe('ask');
+      const named = (...paths: string[]) =>
+        decided({ pathPrefix: 'src' }, { input: { path: 'src' }, paths, workspace });
+      expect([await named('src/a', 'src/b'), await named('src/a', 'secret/b')]).toEqual(['allow', 'ask']);
     } finally {
       await rm(workspace, { recursive: true });
     }

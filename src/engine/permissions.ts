@@ -1,7 +1,7 @@
 // Whether a prepared call may run: judged on the call as it will be dispatched, and again right before it is (E-520, E-524).
 
 import { realpath } from 'node:fs/promises';
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import type { JsonObject } from '../core/json.ts';
 import type { PermissionLevel, Tool, UseKind } from './tool.ts';
 import type { PermissionMode, RunPermissions } from '../core/run-event.ts';
@@ -20,6 +20,8 @@ export interface JudgedCall {
   readonly workspace: string;
   /** Where in it relative paths begin; absent: at its root. */
   readonly directory?: string | undefined;
+  /** The files that it names; absent: its input's `path`. */
+  readonly paths?: readonly string[] | undefined;
 }
 
 interface Settings {
@@ -76,12 +78,16 @@ async function fits({ toolName, toolIdentity, effect, match, argsDigest }: Rule,
   if (match === 'tool') return true;
   if (match === 'exact-args') return argsDigest === call.argsDigest;
   const path = call.input['path'];
-  if (typeof path !== 'string') return false;
-  const [real, prefix] = await Promise.all([
-    realPathOf(resolve(call.workspace, call.directory ?? '.', path)),
-    realPathOf(isAbsolute(match.pathPrefix) ? match.pathPrefix : resolve(call.workspace, match.pathPrefix)),
-  ]);
-  return real === prefix || real.startsWith(prefix.endsWith(sep) ? prefix : prefix + sep);
+  const named = call.paths ?? (typeof path === 'string' ? [path] : []);
+  if (named.length === 0) return false;
+  const prefix = await realPathOf(resolve(call.workspace, match.pathPrefix));
+  const below = prefix.endsWith(sep) ? prefix : prefix + sep;
+  const reals = await Promise.all(
+    named.map((each) => realPathOf(resolve(call.workspace, call.directory ?? '.', each))),
+  );
+  const isIn = (real: string) => real === prefix || real.startsWith(below);
+  // Of several files, one is enough to forbid the call, and all are needed to allow it.
+  return effect === 'deny' ? reals.some(isIn) : reals.every(isIn);
 }
 
 /** The path with links resolved, as far as it exists: a file that is still to be made is judged by its folder. */

@@ -16,7 +16,7 @@ import { decide } from './decide.ts';
 import { endByTime } from './react.ts';
 import { MiddlewareError } from './middleware-error.ts';
 import { evolve, evolveLive, type RunState } from '../core/run-state.ts';
-import { isLive, type EventDraft, type RunEvent, type Todo } from '../core/run-event.ts';
+import { isLive, type EventDraft, type LeftBy, type RunEvent, type Todo } from '../core/run-event.ts';
 import { perform } from './perform.ts';
 import { prepareTurn, type SharedTurn } from './turn-context.ts';
 import { recover } from './recover.ts';
@@ -40,6 +40,8 @@ export interface RunLoopOptions {
   readonly pause?: AbortSignal;
   /** The log has events of an owner that is gone: write what recovery asks for first. */
   readonly recovering: boolean;
+  /** What became of that owner; absent: a crash. */
+  readonly leftBy?: LeftBy;
   /** Absent: nobody can approve anything. */
   readonly people?: People;
   /** Remembered decisions as they are now; absent: none. */
@@ -102,10 +104,10 @@ async function* workOn(
   options: RunLoopOptions,
   shared: SharedTurn,
 ): AsyncGenerator<readonly EventDraft[], void> {
-  const { recovering, signal, pause } = options;
+  const { recovering, leftBy = 'crash', signal, pause } = options;
   const { current } = shared;
   if (recovering) {
-    const drafts = recover(current(), parts.clock.now());
+    const drafts = recover(current(), parts.clock.now(), leftBy);
     if (drafts.length > 0) yield drafts;
   }
   if (signal.aborted) return;

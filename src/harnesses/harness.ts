@@ -13,7 +13,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { Message } from '../core/transcript.ts';
 import type { ModelChoice, ModelListing } from '../core/model-choice.ts';
-import type { AgentRef, EventDraft, Limits, RunConfig, RunEvent, RunStarted, Todo } from '../core/run-event.ts';
+import type { AgentRef, EventDraft, LeftBy, Limits, RunConfig, RunEvent, RunStarted, Todo } from '../core/run-event.ts';
 import type { Rule } from '../core/rule.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
@@ -93,6 +93,12 @@ export interface TurnOptions {
   outside(signal: AbortSignal): AsyncIterable<RunEvent>;
 }
 
+export interface AttachOptions extends TurnOptions {
+  readonly cause: RunStarted['cause'];
+  /** What became of the owner before, where the cause is `recovery`. */
+  readonly leftBy: LeftBy;
+}
+
 /** Groups of drafts, answered as A5 says. */
 export type Turn = AsyncIterable<readonly EventDraft[], void, readonly RunEvent[] | undefined>;
 
@@ -103,7 +109,7 @@ export interface HarnessSession extends AsyncDisposable {
    * Goes on with a run from the fold of its log: one that was cut off (`recovery`), or one that was parked. Absent: the
    * host ends such a run honestly (UD-60).
    */
-  attach?(state: RunState, options: TurnOptions & { readonly cause: RunStarted['cause'] }): Turn;
+  attach?(state: RunState, options: AttachOptions): Turn;
 }
 
 /** An agent that was put together in code: what its runs are stored with, in place of what a harness record says. */
@@ -130,6 +136,8 @@ export interface HarnessAdapter {
   /** Finds the model for a task; null = the default one. */
   chooseModel(requested: string | null): Promise<ModelChoice>;
   openSession(options: OpenSessionOptions): Promise<HarnessSession>;
+  /** A new task of the session could not even wait for a process of it (UD-59). Absent: there is always room. */
+  isFull?(sessionId: SessionId): boolean;
   /**
    * A run that was parked ends without going on: what was kept for it goes. Gives the names of what could not be stopped.
    * Absent: nothing is kept.

@@ -2,14 +2,20 @@
 // where its route says so, however it was spelled.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { authenticate, requireScope, type KeyStore } from '../auth/authenticate.ts';
+import { authenticate, requireScope, type Caller, type KeyStore } from '../auth/authenticate.ts';
 import { AgentRefusal } from '../protocol/agent/agent-refusal.ts';
 import { RequestError } from '../core/errors.ts';
 import { negotiateVersion } from '../protocol/uhp/versions.ts';
 import type { Route, Verb } from './route.ts';
 
+/** What lets a request in: a key, or in its place the cookie of a browser that is signed in. */
+export interface Credentials extends KeyStore {
+  /** Null: the request has no such cookie. Absent: no cookie is a credential. @throws RequestError  It came from elsewhere. */
+  byCookie?(request: FastifyRequest): Promise<Caller | null>;
+}
+
 /** Version, credential, route, method, scope. @throws RequestError  The first that fails. */
-export async function admit(keys: KeyStore, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+export async function admit(keys: Credentials, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { route } = request.routeOptions.config;
   if (route === undefined || request.is404) {
     await identify(keys, request, { reply, open: isOpenPath(request.url) });
@@ -18,7 +24,7 @@ export async function admit(keys: KeyStore, request: FastifyRequest, reply: Fast
   const verb = verbOf(route, request.method);
   if (route.dialect === 'agent') {
     if (verb === undefined) throw methodNotAllowed(route);
-    request.caller = await authenticate(keys, request.headers.authorization);
+    request.caller = await callerOf(keys, request);
     requireJson(oneHeader(request.headers['content-type']));
   } else {
     await identify(keys, request, { reply, open: Object.values(route.verbs).some(({ open }) => open === true) });
@@ -35,12 +41,19 @@ function requireJson(contentType: string | undefined): void {
 
 /** Version, then credential (U-023). The version header is replaced on the raw answer, so that streams carry it, too. */
 export async function identify(
-  keys: KeyStore,
+  keys: Credentials,
   request: FastifyRequest,
   { reply, open }: { readonly reply: FastifyReply; readonly open: boolean },
 ): Promise<void> {
   reply.raw.setHeader('UHP-Version', negotiateVersion(oneHeader(request.headers['uhp-version'])));
-  if (!open) request.caller = await authenticate(keys, request.headers.authorization);
+  if (!open) request.caller = await callerOf(keys, request);
+}
+
+/** A key that is sent counts, whatever cookie a browser adds. */
+async function callerOf(keys: Credentials, request: FastifyRequest): Promise<Caller> {
+  const { authorization } = request.headers;
+  const signedIn = authorization === undefined ? await keys.byCookie?.(request) : null;
+  return signedIn ?? authenticate(keys, authorization);
 }
 
 /** For paths that no route has: below these roots nothing is told without a credential (UD-64). */

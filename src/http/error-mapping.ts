@@ -7,8 +7,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { InvalidInputError, RequestError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { agentRefusalBody } from '../protocol/agent/agent-refusal.ts';
+import { chatRefusalBody } from '../protocol/ui/chat-refusal.ts';
 import { toEnvelope } from '../protocol/uhp/error.ts';
 import { verbOf } from './door.ts';
+import type { Route } from './route.ts';
 
 export interface ErrorContext {
   readonly requestId: string;
@@ -53,19 +55,30 @@ export function sendError(
   const takesForm = route !== undefined && verbOf(route, request.method)?.body === 'stream';
   const answer = toRequestError(error, {
     requestId: request.id,
-    maxBodyBytes,
+    maxBodyBytes: route?.maxBodyBytes ?? maxBodyBytes,
     ...(takesForm ? { bodyForm: 'a multipart/form-data form' } : {}),
   });
   if (answer.status >= 500)
     logger.error('A request failed.', { request_id: request.id, method: request.method, code: answer.code }, error);
-  const isAgent = route?.dialect === 'agent' || isAgentPath(request.url);
-  const body = isAgent ? agentRefusalBody(answer, request.id) : toEnvelope(answer);
+  const body = refusalBodyOf(route?.dialect ?? dialectAt(request.url), answer, request.id);
   void reply.code(answer.status).headers(answer.headers).type('application/json; charset=utf-8').send(body);
 }
 
+function refusalBodyOf(dialect: Route['dialect'], answer: RequestError, requestId: string) {
+  switch (dialect) {
+    case 'agent':
+      return agentRefusalBody(answer, requestId);
+    case 'chat':
+      return chatRefusalBody(answer, requestId);
+    case undefined:
+      return toEnvelope(answer);
+  }
+}
+
 /** Where nothing is, it is still the client of that path that reads the answer. */
-function isAgentPath(url: string): boolean {
-  return /^\/api\/agent(?:[/?]|$)/.test(url);
+function dialectAt(url: string): Route['dialect'] {
+  if (/^\/api\/agent(?:[/?]|$)/.test(url)) return 'agent';
+  return /^\/api\/chat(?:[/?]|$)/.test(url) ? 'chat' : undefined;
 }
 
 /** Answers bytes that are no HTTP request: Node gives these to nobody else (U-050, U-022). */

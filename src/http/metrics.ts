@@ -5,6 +5,7 @@
 // N2. What a run costs here is a few additions; the rest is reckoned when somebody asks.
 
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { countRelay, type RelayFigures } from './relay-figures.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import type { Services } from '../tasks/services.ts';
 
@@ -15,6 +16,8 @@ export interface Metrics {
   openStream(route: string): { firstEvent(seconds: number): void; closed(): void };
   /** One transaction of the log is over. */
   committed(tookMs: number): void;
+  /** A model call of another's agent is over (H-203). */
+  relayed(call: RelayFigures): void;
   readonly contentType: string;
   render(): Promise<string>;
 }
@@ -87,6 +90,7 @@ export function createMetrics(): Metrics {
       };
     },
     committed: (tookMs) => commits.observe(tookMs / 1_000),
+    relayed: countRelay(registers),
     contentType: registry.contentType,
     render: () => registry.metrics(),
   };

@@ -12,12 +12,11 @@ import { Server as TlsServer, createServer as createTlsServer } from 'node:https
 import type { Server as PlainServer } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { KeyStore } from '../auth/authenticate.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Random } from '../core/random.ts';
 import { defaultVersion } from '../protocol/uhp/versions.ts';
-import { admit, identify, isOpenPath, verbOf } from './door.ts';
+import { admit, identify, isOpenPath, verbOf, type Credentials } from './door.ts';
 import { answerBadHttp, sendError } from './error-mapping.ts';
 import { addFormBody } from './form-body.ts';
 import { addJsonBody } from './json-body.ts';
@@ -29,7 +28,7 @@ import type { TlsMaterial } from './read-tls.ts';
 import { idOf, type Call, type OpenCall, type Route, type RouteShape } from './route.ts';
 
 export interface RouteServerOptions {
-  readonly keys: KeyStore;
+  readonly keys: Credentials;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -67,7 +66,7 @@ export function createRouteServer(routes: readonly Route[], options: RouteServer
   const app = createApp(options);
   const parts = { calls, audit: (fact: AuditFact) => options.audit(fact) };
   for (const route of routes)
-    if (route.dialect === undefined) addRoute(app, route, parts);
+    if (route.dialect !== 'agent') addRoute(app, route, parts);
     else app.register(async (scope) => addRoute(addTextBody(scope), route, parts));
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     // Overwritten, never trusted: Fastify takes its request id from here.
@@ -166,7 +165,8 @@ function addRoute(
   route: Route,
   { calls, audit }: Pick<RouteServerOptions, 'audit'> & { readonly calls: OpenCalls },
 ): void {
-  app.all<RouteShape>(route.path, { config: { route } }, async (request, reply): Promise<unknown> => {
+  const bodyLimit = route.maxBodyBytes === undefined ? {} : { bodyLimit: route.maxBodyBytes };
+  app.all<RouteShape>(route.path, { config: { route }, ...bodyLimit }, async (request, reply): Promise<unknown> => {
     const call: OpenCall = { request, reply, signal: () => calls.signalOf(reply.raw) };
     const verb = verbOf(route, request.method);
     if (verb?.open === true) return verb.handle(call);

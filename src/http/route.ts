@@ -6,8 +6,13 @@ import type { Scope } from '../auth/keys.ts';
 export interface Route {
   readonly path: string;
   readonly verbs: Readonly<Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Verb>>>;
-  /** Not of the protocol: methods are judged first, bodies come as text, and refusals are `{ error }` (A-006, A-010). */
-  readonly dialect?: 'agent';
+  /**
+   * Not of the protocol: refusals are `{ error }`. With `agent` methods are judged first, and bodies come as text (A-006,
+   * A-010).
+   */
+  readonly dialect?: 'agent' | 'chat';
+  /** Absent: the server's own limit. For what everybody may send. */
+  readonly maxBodyBytes?: number;
 }
 
 export type Verb =

@@ -28,7 +28,7 @@ export async function sendFile({ request, reply }: OpenCall, file: SentFile): Pr
   const etag = `"${sha256}"`;
   try {
     const part = partOf(oneHeader(request.headers['range']), { bytes, isSame: isSameVersion(request.headers, etag) });
-    const isKnown = names(oneHeader(request.headers['if-none-match']), etag);
+    const isKnown = namesVersion(oneHeader(request.headers['if-none-match']), etag);
     if (part === 'unsatisfiable' && !isKnown) throw unsatisfiable(bytes);
     reply.headers({
       ...hostileContent(filename),
@@ -64,7 +64,8 @@ export function hostileContent(filename: string): Readonly<Record<string, string
   };
 }
 
-function names(header: string | undefined, etag: string): boolean {
+/** Whether the copy that the client has is this one. @param header  `If-None-Match`. */
+export function namesVersion(header: string | undefined, etag: string): boolean {
   const tags = header?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
   return tags.includes(etag) || tags.includes('*');
 }

@@ -1,3 +1,4 @@
+import { keysInForce } from '../auth/keys-in-force.ts';
 import type { KeyRecord } from '../auth/keys.ts';
 import type { Discovery } from '../protocol/uhp/discovery.ts';
 import type { PdfPreview } from '../files/pdf-preview.ts';
@@ -7,6 +8,9 @@ import { appendAudit, type AuditFact } from '../tasks/append-audit.ts';
 import { agentRoutes } from './routes/agent.ts';
 import { approvalRoutes } from './routes/approvals.ts';
 import { auditRoutes } from './routes/audit.ts';
+import { chatRoutes } from './routes/chat.ts';
+import { consoleRoutes, type ConsoleParts } from './routes/console.ts';
+import { createConsoleCookie } from './console-cookie.ts';
 import { discoveryRoutes } from './routes/discovery.ts';
 import { harnessBundleRoutes } from './routes/harness-bundles.ts';
 import { harnessFeedRoutes } from './routes/harness-feed.ts';
@@ -39,6 +43,8 @@ export interface HttpServerOptions {
   readonly preview?: PdfPreview | null;
   /** Absent: there are no figures. */
   readonly metrics?: Metrics | null;
+  /** Absent: there is no console page, and no cookie is a credential. */
+  readonly console?: ConsoleParts | null;
   readonly settings: RouteServerOptions['settings'] & {
     readonly implementation: Discovery['implementation'];
   };
@@ -46,11 +52,10 @@ export interface HttpServerOptions {
 
 /** The whole HTTP face of Reins. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { services, operatorKey, settings } = options;
+  const { services, operatorKey, settings, console: page = null } = options;
   const { store, clock, random, logger } = services;
-  const keys = {
-    keyByHash: async (hash: string) => (hash === operatorKey?.hash ? operatorKey : store.keyByHash(hash)),
-  };
+  const cookie = page === null ? {} : { byCookie: createConsoleCookie(page.sessions, settings.publicUrl).callerOf };
+  const keys = { ...keysInForce(store, operatorKey), ...cookie };
   const audit = (fact: AuditFact) => appendAudit(services, fact);
   return createRouteServer(routesOf(options), { keys, clock, random, logger, audit, settings });
 }
@@ -61,6 +66,7 @@ export function routesOf({
   webhooks,
   preview = null,
   metrics = null,
+  console: page = null,
   settings,
 }: Omit<HttpServerOptions, 'operatorKey'>): readonly Route[] {
   const sendStream = createSendStream({ clock: services.clock, logger: services.logger, metrics });
@@ -73,6 +79,7 @@ export function routesOf({
     ...modelRoutes(services),
     ...responseRoutes(services, sendStream),
     ...agentRoutes(services, sendStream),
+    ...chatRoutes(services, sendStream),
     ...sessionRoutes(services),
     ...approvalRoutes(services),
     ...ruleRoutes(services),
@@ -85,6 +92,7 @@ export function routesOf({
     ...keyRoutes(services),
     ...auditRoutes(services),
     ...usageRoutes(services),
+    ...(page === null ? [] : consoleRoutes(services, { ...page, publicUrl: settings.publicUrl })),
   ];
   return [...routes, ...openApiRoutes(routes, settings.implementation)];
 }

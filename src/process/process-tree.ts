@@ -66,6 +66,32 @@ export async function listMembers(tree: ProcessTree, scan: TreeScan = systemScan
   return [...members];
 }
 
+/** The members of many trees in one look, by marker: each that carries one, and the descendants of these. None without `/proc`. */
+export async function listTrees(
+  markers: ReadonlySet<string>,
+  scan: TreeScan = systemScan,
+): Promise<ReadonlyMap<string, readonly TreeMember[]>> {
+  if (scan === 'group') return new Map();
+  const entries = await readEntries(readEntry(process.pid)?.startTicks ?? 0);
+  const treeOf = new Map<number, string>();
+  for (const [index, { pid }] of entries.entries()) {
+    if (index % 64 === 63) await setImmediate();
+    const marker = markersOf(pid).find((each) => markers.has(each));
+    if (marker !== undefined) treeOf.set(pid, marker);
+  }
+  for (let before = -1; before < treeOf.size;) {
+    before = treeOf.size;
+    for (const { pid, parent } of entries) {
+      const marker = treeOf.get(parent);
+      if (marker !== undefined && !treeOf.has(pid)) treeOf.set(pid, marker);
+    }
+  }
+  return Map.groupBy(
+    entries.filter(({ pid }) => treeOf.has(pid)),
+    ({ pid }) => treeOf.get(pid) ?? '',
+  );
+}
+
 /** Sends a signal, unless the process is gone or another one has its pid now (P2). Not being permitted shows in the next list. */
 export function signalMember({ pid, startTicks }: TreeMember, signal: NodeJS.Signals): void {
   if (startTicks !== null && readEntry(pid)?.startTicks !== startTicks) return;
@@ -123,16 +149,25 @@ export function readEntry(pid: number): Entry | null {
   return { pid, name, state, parent, group, session, startTicks: Number(numbers[18]) };
 }
 
-function carriesMarker(pid: number, marker: ProcessTree['marker']): boolean {
+function markersOf(pid: number): readonly string[] {
   const found = readProc(pid, 'environ')
     ?.split('\0')
     .find((entry) => entry.startsWith(`${treeVariable}=`));
-  const markers = found?.slice(treeVariable.length + 1).split(',') ?? [];
-  const isMeant = (each: string) => (typeof marker === 'string' ? each === marker : marker.has(each));
-  return markers.some((each) => each.split('.').some((_, at, parts) => isMeant(parts.slice(0, at + 1).join('.'))));
+  return found?.slice(treeVariable.length + 1).split(',') ?? [];
 }
 
-function readProc(pid: number, file: 'stat' | 'environ'): string | null {
+function carriesMarker(pid: number, marker: ProcessTree['marker']): boolean {
+  const isMeant = (each: string) => (typeof marker === 'string' ? each === marker : marker.has(each));
+  return markersOf(pid).some((each) =>
+    each.split('.').some((_, at, parts) => isMeant(parts.slice(0, at + 1).join('.'))),
+  );
+}
+
+/** A file of a process; null: it is gone, or another user's. */
+export function readProc(
+  pid: number,
+  file: 'stat' | 'environ' | 'status' | 'smaps_rollup' | 'limits' | 'oom_score_adj',
+): string | null {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');
   } catch (error) {

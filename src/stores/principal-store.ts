@@ -66,6 +66,14 @@ export interface AuditEntry {
   readonly requestId: string;
 }
 
+/** A browser that signed in to the console page with a key. */
+export interface ConsoleSessionRecord {
+  /** SHA-256 of what its cookie holds, hex; that itself is never stored. */
+  readonly hash: string;
+  readonly keyId: KeyId;
+  readonly expiresAtMs: number;
+}
+
 export interface AuditFilter {
   readonly principal?: string;
   readonly action?: string;
@@ -79,6 +87,12 @@ export interface PrincipalStore {
   key(keyId: KeyId): Promise<KeyRecord | null>;
   keys(): Promise<readonly KeyRecord[]>;
   putKey(record: KeyRecord): Promise<void>;
+
+  /** Also one that has expired. */
+  consoleSession(hash: string): Promise<ConsoleSessionRecord | null>;
+  /** Takes those away that have expired by `nowMs`. */
+  putConsoleSession(record: ConsoleSessionRecord, nowMs: number): Promise<void>;
+  deleteConsoleSession(hash: string): Promise<void>;
 
   /** @param day  `YYYY-MM-DD`, UTC. */
   spending(principal: string, day: string): Promise<Spending>;

@@ -210,6 +210,30 @@ export type BundleFile =
   | { readonly path: string; readonly content: string }
   | { readonly path: string; readonly content_b64: string };
 
+/** A run that ended somewhere else, with its whole log (P-060). */
+export interface EndedRun {
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  readonly harnessId: HarnessId;
+  readonly principal: string;
+  /** Of its session, where it is the first one there. */
+  readonly title: string;
+  /** As in an admission: the tip of its session, so that turns stand in the order in which they were taken. */
+  readonly previousRunId: RunId | null;
+  /** As they are numbered, holes of live events that retention took included: then the run counts as pruned (E-845). */
+  readonly events: readonly RunEvent[];
+  readonly status: FinalStatus;
+  readonly response: JsonObject | null;
+  /** When it came here: what is kept for a time is kept from then on. */
+  readonly atMs: number;
+}
+
+export type KeepResult =
+  | { readonly outcome: 'kept' }
+  /** The run is here already, or was deleted here; nothing was changed. */
+  | { readonly outcome: 'known' }
+  | Extract<AdmitResult, { outcome: 'busy' | 'not-tip' | 'no-session' | 'expired' }>;
+
 /** A process that has runs, or may come to have some (E-826). */
 export interface OwnerRecord {
   /** The name under which it owns runs; never used again. */
@@ -339,6 +363,9 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
    * is answered as that, also after the end: an id that was used holds as long as an idempotency key.
    */
   appendFact(fact: FactFromOutside): Promise<AppendFactsResult>;
+
+  /** Keeps a run as it is, in one transaction: nobody works on it, is asked by it, told of it, or charged for it. */
+  keepEnded(run: EndedRun): Promise<KeepResult>;
 
   run(runId: RunId): Promise<RunRecord | null>;
   /** Runs without a final status, oldest first. */

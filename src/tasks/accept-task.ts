@@ -107,8 +107,9 @@ async function admit(services: Services, request: TaskRequest, place: TaskPlace)
   const owner = { principal, runId, sessionId: session?.sessionId ?? sessionId };
   const found = await findFiles(services, principal, request.body.messages);
   await using undo = new AsyncDisposableStack();
+  const isFull = services.harnesses.adapter(place.harness.base)?.isFull?.(owner.sessionId) === true;
   const { quota, slot } =
-    child === undefined ? await takeCapacity(services, undo, { principal, ...found }) : noCapacity;
+    child === undefined ? await takeCapacity(services, undo, { principal, ...found, isFull }) : noCapacity;
   if (session === null && ids === undefined) undo.defer(() => workspaces.remove(owner.sessionId));
   if (fork !== null) await restoreFiles(services, fork, owner.sessionId);
   const taken = await takeInFiles(services, owner, found);
@@ -132,11 +133,11 @@ const noCapacity: Capacity = { quota: { tokens: null, dollars: null }, slot: nul
 async function takeCapacity(
   services: Services,
   undo: AsyncDisposableStack,
-  { principal, givenBytes }: { readonly principal: string; readonly givenBytes: number },
+  { principal, givenBytes, isFull }: { readonly principal: string; readonly givenBytes: number; readonly isFull: boolean },
 ): Promise<Capacity> {
   await refuseOverCaps(services, principal);
   const quota = await quotaLeft(services, principal);
-  const slot = undo.use(takeSlot(services));
+  const slot = undo.use(takeSlot(services, isFull));
   undo.defer((await chargeUpload(services, principal, givenBytes)).release);
   return { quota, slot };
 }

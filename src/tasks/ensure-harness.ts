@@ -34,17 +34,22 @@ export async function ensureHarness(
 /**
  * The principal's harnesses: one of each base that can work here, and of the preferred one in any case: a task that means it is
  * refused with the reason, and not given to another.
+ * @param alone  Does it while no other process does the like. Programs are asked before that: one that hangs holds up no
+ *   other server.
  */
 export async function ensureHarnesses(
   services: Pick<Services, 'store' | 'clock' | 'random' | 'harnesses'>,
   principal: string,
+  alone: (work: () => Promise<void>) => Promise<void> = (work) => work(),
 ): Promise<void> {
   const { harnesses } = services;
   const [preferred] = harnesses.bases;
   const looks = harnesses.bases.map(async (base) => ({ base, status: await harnesses.adapter(base)?.probe() }));
-  for (const { base, status } of await Promise.all(looks)) {
-    if (status?.installed !== false || base === preferred) await ensureHarness(services, principal, base);
-  }
+  const seen = await Promise.all(looks);
+  const wanted = seen.filter(({ base, status }) => status?.installed !== false || base === preferred);
+  await alone(async () => {
+    for (const { base } of wanted) await ensureHarness(services, principal, base);
+  });
 }
 
 const plainHarness: Omit<HarnessRecord, 'harnessId' | 'principal' | 'name' | 'base' | 'createdAtMs'> = {

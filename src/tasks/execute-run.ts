@@ -12,13 +12,14 @@ import { applyDrafts } from '../core/closing.ts';
 import { createRunRecorder, finalStatus, type RunRecorder } from './run-recorder.ts';
 import { deadlineOf, evolve, type RunState } from '../core/run-state.ts';
 import { foldLog } from './fold-log.ts';
+import { letGo } from './let-go.ts';
 import { placeInputFiles } from './place-input-files.ts';
 import { readHistory } from './read-history.ts';
 import { rememberFiles } from './check-files.ts';
 import { startDeadline, type TurnDeadline } from './turn-deadline.ts';
 import { stopOf } from '../core/stop-turn.ts';
 import type { Ending } from '../core/closing.ts';
-import type { EventDraft, RunConfig, RunEvent, RunStarted } from '../core/run-event.ts';
+import type { EventDraft, LeftBy, RunConfig, RunEvent, RunStarted } from '../core/run-event.ts';
 import type { HarnessAdapter, HarnessSession, Turn } from '../harnesses/harness.ts';
 import type { RunErrorType } from '../core/outcome.ts';
 import type { RunRecord } from '../stores/store.ts';
@@ -31,12 +32,14 @@ export interface Execution extends RunSignals {
   readonly run: RunRecord;
   /** The run was begun before: by an owner that is gone, or it was parked. */
   readonly continues: boolean;
+  /** What became of an owner before; absent: a crash. */
+  readonly leftBy?: LeftBy;
   /** Its place among those at work, given back here; null: it needs none. */
   readonly slot: RunSlot | null;
 }
 
 export async function executeRun(services: Services, execution: Execution): Promise<void> {
-  const { run, signal, pause, compactions, continues } = execution;
+  const { run, signal, pause, compactions, continues, leftBy = 'crash' } = execution;
   using slot = execution.slot;
   const folded = await foldLog(services, run);
   const { state, damage } = folded;
@@ -52,8 +55,8 @@ export async function executeRun(services: Services, execution: Execution): Prom
     const taken = start === null ? [] : ((await recorder.write([start]))?.taken ?? []);
     const current = start === null ? state : taken.reduce(evolve, state);
     if (!(await mayBegin(slot, deadline)))
-      return await endWaiting(services, { run, recorder, deadline, state: current });
-    const turn = runTurn(services, { run, recorder, deadline, state: current, cause, pause, compactions });
+      return await endWaiting(services, { run, recorder, deadline, state: current, continues });
+    const turn = runTurn(services, { run, recorder, deadline, state: current, cause, leftBy, pause, compactions });
     const outcome = await Promise.race([turn, deadline.over]);
     if (outcome === 'over') return;
     await endUnfinished(services, { run, recorder, deadline, state: current });
@@ -69,14 +72,15 @@ async function mayBegin(slot: RunSlot | null, { signal }: TurnDeadline): Promise
   return slot === null || !signal.aborted;
 }
 
-/** Nothing was begun that would have to be stopped. */
+/** Nothing was begun that would have to be stopped, but for what was kept for a run that was parked. */
 async function endWaiting(
   services: Services,
-  { run, recorder, deadline: { signal }, state }: EndingTurn,
+  { run, recorder, deadline: { signal }, state, continues }: EndingTurn & Pick<Execution, 'continues'>,
 ): Promise<void> {
   const how = stopOf(signal);
   if (how === 'shutdown') return leave(services, { run, recorder, state });
-  await recorder.end(how === 'cancel' ? { status: 'cancelled' } : unfinished(state, signal));
+  const ending: Ending = how === 'cancel' ? { status: 'cancelled' } : unfinished(state, signal);
+  await recorder.end(continues ? await letGo(services, { run, config: state.config, ending }) : ending);
 }
 
 /** Ends a run that no harness works on, by the closing rule and nothing else. */
@@ -99,6 +103,7 @@ interface RunningTurn extends Pick<RunSignals, 'pause' | 'compactions'> {
   readonly deadline: TurnDeadline;
   readonly state: RunState;
   readonly cause: RunStarted['cause'];
+  readonly leftBy: LeftBy;
 }
 
 /** Drives the harness to its `run-result`; `stopped`: it ended without one. May hang as long as the harness does. */
@@ -151,14 +156,14 @@ async function placeInput(
 function openTurn(
   services: Services,
   session: HarnessSession,
-  { run, state, cause, deadline, pause, compactions }: RunningTurn,
+  { run, state, cause, leftBy, deadline, pause, compactions }: RunningTurn,
 ): Turn {
   const outside = (signal: AbortSignal) => saidMeanwhile(services, run, signal);
   const options = { signal: deadline.signal, pause, compactions, rules: () => rulesFor(services, run), outside };
   if (cause === 'submit' || (cause === 'retry' && state.leg === 1)) return session.prompt(state, options);
   if (session.attach === undefined)
     throw new ConfigurationError('The server stopped while this task ran, and its agent cannot go on.');
-  return session.attach(state, { ...options, cause });
+  return session.attach(state, { ...options, cause, leftBy });
 }
 
 /** What people say to the run from now on (harness A5). */

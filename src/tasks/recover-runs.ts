@@ -9,7 +9,7 @@
 // V6. What a harness kept for a run that waited is gone before the run ends, or named in its result (H-060).
 
 import { endRun, executeRun } from './execute-run.ts';
-import { within } from '../core/within.ts';
+import { letGo } from './let-go.ts';
 import type { Ending } from '../core/closing.ts';
 import type { RunErrorType } from '../core/outcome.ts';
 import type { RunConfig } from '../core/run-event.ts';
@@ -25,7 +25,6 @@ type SeenRun = Pick<UnfinishedRun, 'runId' | 'owner' | 'phase'> & Partial<Pick<U
 const leftBehindAfterMs = 5_000;
 const takeoverWindowMs = 3_600_000;
 const maxTakeovers = 10;
-const letGoMs = 9_000;
 
 /**
  * Takes over what has no owner and starts it. Called before the port opens, and each second after. One run that cannot be
@@ -110,24 +109,13 @@ export async function takeOver(services: Services, seen: SeenRun): Promise<boole
     taken.resolve(claim !== null);
     if (claim === null) return;
     const { run, ending } = claim;
+    // Who was stopped in order has let go of it (E-834).
+    const leftBy = seen.owner === null ? 'worker-lost' : 'crash';
     await (ending === null
-      ? executeRun(services, { run, continues: true, slot: slotOf(services, run), ...signals })
-      : endRun(services, run, await letGo(services, run, ending)));
+      ? executeRun(services, { run, continues: true, leftBy, slot: slotOf(services, run), ...signals })
+      : endRun(services, run, await letGo(services, { run, config: await configOf(services, run.runId), ending })));
   });
   return started && taken.promise;
-}
-
-/** V6. Gives the ending, with what is left. */
-async function letGo(services: Services, { runId, sessionId }: RunRecord, ending: Ending): Promise<Ending> {
-  const adapter = services.harnesses.adapter((await configOf(services, runId))?.base ?? '');
-  if (adapter?.letGo === undefined) return ending;
-  let unstopped: readonly string[] = ['The agent did not confirm that it stopped.'];
-  const stopped = adapter.letGo(sessionId, runId).then(
-    (left) => (unstopped = left),
-    (cause: unknown) => services.logger.warn('A harness did not let go of a run.', { runId, cause: String(cause) }),
-  );
-  await within(stopped, { clock: services.clock, ms: letGoMs });
-  return ending.status === 'cancelled' && unstopped.length > 0 ? { ...ending, unstopped } : ending;
 }
 
 /** Nobody waits for a place who is waited for. */

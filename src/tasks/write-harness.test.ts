@@ -55,6 +55,17 @@ describe('bases', () => {
     );
   });
 
+  test('B140: a base that is known and not installed is told from one that nobody knows, with the way to it', async () => {
+    const problem = { code: 'not-installed', message: 'Other is not installed: get other' };
+    const found = await withBase('other').harnesses.adapter('other')?.probe();
+    if (found === undefined) throw new Error('It has no status.');
+    const all = withBase('other', { probe: async () => ({ ...found, installed: false, problem }) });
+    await expect(createHarness(all, 'me', { base: 'other' })).rejects.toThrow(
+      'This server knows this harness base, but cannot run it now: Other is not installed: get other. On its machine, reins harnesses tells more.',
+    );
+    await expect(createHarness(all, 'me', { base: 'none' })).rejects.toThrow('This server knows no such harness base');
+  });
+
   test('U-114, UP-35: a transport that a base cannot run is refused when it is configured', async () => {
     const schema = 'https://agent-plugins.org/schemas/1.0.0';
     const servers = { one: { type: 'stdio', command: 'x' } };

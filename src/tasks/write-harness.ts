@@ -117,10 +117,19 @@ async function requireBase({ harnesses }: Services, base: string | null): Promis
     status: 422,
     errorType: 'invalid_request_error',
     code: 'unsupported_base',
-    message: 'This server has no such harness base; detail.supported lists those it has.',
+    message: await whyUnsupported(adapter),
     param: 'base',
     detail: { supported: usable.flat() },
   });
+}
+
+/** A base that is only not here yet is told from one that nobody knows. */
+async function whyUnsupported(adapter: HarnessAdapter | undefined): Promise<string> {
+  if (adapter === undefined || adapter.agent !== undefined)
+    return 'This server knows no such harness base; detail.supported lists those it has.';
+  const { problem } = await adapter.probe();
+  const why = problem?.message ?? 'Its program is not installed.';
+  return `This server knows this harness base, but cannot run it now: ${why.replace(/\.$/, '')}. On its machine, reins harnesses tells more.`;
 }
 
 /** An agent that was put together in code is configured there. */

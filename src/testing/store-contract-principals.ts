@@ -138,6 +138,21 @@ function describeRecords(fresh: Fresh): void {
     expect(await store.key(keyIds.make('two'))).toBeNull();
   });
 
+  test('C-062: who is signed in to the console is known over a restart, until it is taken back or has expired', async () => {
+    const { store, reopen } = await fresh();
+    const session = (hash: string, expiresAtMs: number) => ({ hash, keyId: keyIds.make('one'), expiresAtMs });
+    for (const name of ['a', 'b', 'c']) await store.putConsoleSession(session(name, 9), 1);
+    await store.deleteConsoleSession('b');
+    await store.deleteConsoleSession('none');
+    const other = await reopen();
+    const known = async () =>
+      (await Promise.all(['a', 'b', 'c', 'd'].map((name) => other.consoleSession(name)))).map((each) => each?.hash);
+    expect(await other.consoleSession('a')).toEqual(session('a', 9));
+    expect(await known()).toEqual(['a', undefined, 'c', undefined]);
+    await other.putConsoleSession(session('d', 20), 9);
+    expect(await known()).toEqual([undefined, undefined, undefined, 'd']);
+  });
+
   test('the audit is listed newest first, by principal and action, and its pages stay while more is written', async () => {
     const { store, reopen } = await fresh();
     const entries = ['1', '2', '3', '4', '5'].map((name) => auditOf(name));

@@ -5,6 +5,7 @@ import { evolve, initialRunState } from '../core/run-state.ts';
 import { plainSetup } from '../stores/store.ts';
 import type { Admission, HarnessRecord, KeyRecord, Store } from '../stores/store.ts';
 import { describeFiles } from './store-contract-files.ts';
+import { describeImports } from './store-contract-imports.ts';
 import { describePeople } from './store-contract-people.ts';
 import { describePrincipals } from './store-contract-principals.ts';
 import { describeQueue } from './store-contract-queue.ts';
@@ -45,6 +46,7 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
     describePeople(fresh);
     describeQueue(fresh);
     describeFiles(fresh);
+    describeImports(fresh);
     describeSessions(fresh);
     describePrincipals(fresh);
     describeWebhooks(fresh);

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { approvalIds, runIds } from '../core/ids.ts';
+import type { JsonValue } from '../core/json.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import { arbitraryLog } from '../testing/arbitrary-log.ts';
 import { createLogBuilder } from '../testing/log-builder.ts';
@@ -77,6 +78,23 @@ test('E-611: what is asked, and what was said, are lines', () => {
     'Waits for a person: nobody knows whether bash ran to its end.',
     'Refused by ada.',
   ]);
+});
+
+test('a file that was changed is a line, unless its call has named it', () => {
+  const view = createTextView();
+  const place = { step: 1, attempt: 1 } as const;
+  const call = (name: string, input: JsonValue) =>
+    view.push({
+      type: 'tool-call-start',
+      data: { id: name, name, input, executionKey: name, willRun: true },
+      ...place,
+    });
+  const changed = (kind: 'create' | 'modify', path: string) =>
+    view.push({ type: 'file-changed', data: { kind, path }, ...place });
+  expect(call('write_file', { path: 'a.txt' })).toEqual([{ kind: 'tool', text: 'write_file a.txt' }]);
+  expect(changed('create', 'a.txt')).toEqual([]);
+  expect(call('apply_patch', { changes: [{ path: '/w/b.txt' }] })).toEqual([{ kind: 'tool', text: 'apply_patch' }]);
+  expect(changed('modify', 'b.txt')).toEqual([{ kind: 'tool', text: '  modify b.txt' }]);
 });
 
 test('a reply that was never streamed is shown whole', () => {

@@ -29,6 +29,8 @@ const note = (line: string): readonly TextPiece[] => [{ kind: 'note', text: line
 export function createTextView(): TextView {
   /** Text shown by the attempt in flight. */
   let shown = '';
+  /** The calls of the step, as they were shown. */
+  let calls = '';
   return {
     push(event) {
       if (event.agentPath !== undefined && event.agentPath.length > 0) return nothing;
@@ -43,14 +45,23 @@ export function createTextView(): TextView {
         }
         case 'step-started':
           shown = '';
+          calls = '';
           return nothing;
         case 'attempt-reset': {
           const visible = shown !== '';
           shown = '';
           return note(describeReset(event.data, visible));
         }
-        case 'tool-call-start':
-          return tool(`${event.data.name} ${argumentSummary(event.data.input)}`.trimEnd());
+        case 'tool-call-start': {
+          const line = `${event.data.name} ${argumentSummary(event.data.input)}`.trimEnd();
+          calls += `${line}\n`;
+          return tool(line);
+        }
+        case 'file-changed': {
+          const { kind, path, fileId } = event.data;
+          // Most calls name their file, and what the host kept is no news of the agent's.
+          return fileId !== undefined || calls.includes(path) ? nothing : tool(`  ${kind} ${oneLine(path, 200)}`);
+        }
         case 'tool-result':
           return tool(`  ${toolSummary(event.data)}`);
         case 'waiting':
@@ -82,7 +93,6 @@ export function createTextView(): TextView {
         case 'tool-dispatched':
         case 'tool-call-complete':
         case 'todos-updated':
-        case 'file-changed':
         case 'tool-output-delta':
         case 'compacted':
         case 'step-finished':
@@ -96,9 +106,17 @@ export function createTextView(): TextView {
   };
 }
 
-function describeWait({ on, name }: EventData['waiting']): string {
-  if (on === 'tool') return `tool ${name ?? ''}`.trimEnd();
-  return on === 'retry' ? 'next try' : 'model';
+function describeWait({ on, name, position }: EventData['waiting']): string {
+  switch (on) {
+    case 'tool':
+      return `tool ${name ?? ''}`.trimEnd();
+    case 'retry':
+      return 'next try';
+    case 'capacity':
+      return `process that is free (number ${position ?? 1} in the line)`;
+    case 'model':
+      return 'model';
+  }
 }
 
 function describeReset({ reason, retryInMs }: EventData['attempt-reset'], visible: boolean): string {

@@ -15,8 +15,10 @@ type Shown =
 /** Reins' own event for a log event that needs no item and no approval (UD-82); null where it is not for display. */
 export function reinsEventOf(event: Extract<EventDraft | RunEvent, { type: Shown }>): ReinsEvent | null {
   switch (event.type) {
-    case 'waiting':
-      return { type: 'reins.waiting', on: event.data.on, seconds: event.data.seconds, name: event.data.name ?? null };
+    case 'waiting': {
+      const { on, seconds, name = null, position } = event.data;
+      return { type: 'reins.waiting', on, seconds, name, ...(position === undefined ? {} : { position }) };
+    }
     case 'todos-updated': {
       const { todos, completed, total, inProgress } = event.data;
       return { type: 'reins.todos_updated', todos, completed, total, in_progress: inProgress };

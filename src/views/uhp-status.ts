@@ -46,10 +46,10 @@ function incomplete(incompleteReason: IncompleteReason): UhpOutcome {
   return { status: 'incomplete', error: null, incompleteReason };
 }
 
-type FailureCode = 'harness_error' | 'provider_error' | 'reins_interrupted';
+type FailureCode = 'harness_error' | 'harness_unavailable' | 'provider_error' | 'reins_interrupted';
 
 function failed(code: FailureCode, message: string): UhpOutcome {
-  const type = code === 'reins_interrupted' ? 'server_error' : 'harness_error';
+  const type = code === 'reins_interrupted' || code === 'harness_unavailable' ? 'server_error' : 'harness_error';
   return { status: 'failed', error: { type, code, message, param: null, detail: null }, incompleteReason: null };
 }
 
@@ -66,7 +66,7 @@ function failedBy(error: ErrorInfo | null): UhpOutcome {
   return failed(codeOf(error), error.message);
 }
 
-function codeOf({ type: errorType, provider }: ErrorInfo): FailureCode {
+function codeOf({ type: errorType, provider, retryable }: ErrorInfo): FailureCode {
   switch (errorType) {
     case 'ProviderError':
     case 'QuotaExhaustedError':
@@ -76,6 +76,8 @@ function codeOf({ type: errorType, provider }: ErrorInfo): FailureCode {
     case 'IncompleteStreamError':
       return 'provider_error';
     case 'AgentUnavailableError':
+      // There was no room for it.
+      return retryable ? 'harness_unavailable' : 'reins_interrupted';
     case 'StorageError':
     case 'LeaseLostError':
       return 'reins_interrupted';

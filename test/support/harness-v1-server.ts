@@ -1,6 +1,7 @@
 // A server whose preferred harness is a `HarnessV1` adapter: everything of the real thing but the adapter's own package.
 
 import { createForeignAdapter } from '../../src/harnesses/foreign/foreign-adapter.ts';
+import { createProcessPool } from '../../src/harnesses/foreign/process-pool.ts';
 import { createHomes } from '../../src/harnesses/foreign/homes.ts';
 import { fromHarnessV1, type FromHarnessV1Options } from '../../src/harnesses/harness-v1/from-harness-v1.ts';
 import { join } from 'node:path';
@@ -37,9 +38,11 @@ export async function startHarnessV1Server(v1: HarnessV1, o: HarnessV1ServerOpti
       nativeName: (each) => each.model,
     },
     relay: async () => relay,
+    pool: createProcessPool({ most: 100, mostIdle: 4, mostParked: 4, mostWaiting: 4, waitSeconds: 60 }, { clock }),
+    watch: null,
     judge: judgeCall,
     extras: noExtras,
-    warm: { idleSeconds: 60, parkSeconds: 60, most: 4 },
+    warm: { idleSeconds: 60, parkSeconds: 60 },
     silence: { firstSeconds: 10, modelSeconds: 10, toolSeconds: 10 },
   });
   const settings = { harnesses: { preferred: runtime.base }, ...(approvals === undefined ? {} : { approvals }) };

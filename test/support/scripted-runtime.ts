@@ -2,8 +2,9 @@
 
 import { createForeignAdapter, type ForeignAdapter } from '../../src/harnesses/foreign/foreign-adapter.ts';
 import { leastCapabilities } from '../../src/harnesses/foreign/least-capabilities.ts';
+import { createProcessPool, type PoolBounds } from '../../src/harnesses/foreign/process-pool.ts';
 import { createHomes } from '../../src/harnesses/foreign/homes.ts';
-import { createMailbox } from '../../src/process/mailbox.ts';
+import { createFactQueue } from '../../src/harnesses/foreign/fact-queue.ts';
 import { join } from 'node:path';
 import { judgeCall, noExtras } from '../../src/open-foreign.ts';
 import { sleep, type Clock } from '../../src/core/clock.ts';
@@ -11,6 +12,8 @@ import { silentLogger } from '../../src/core/logger.ts';
 import { systemClock, systemRandom } from '../../src/system.ts';
 import { userText } from '../../src/core/user-text.ts';
 import type { ForeignRuntime, GateWord, NativeTurn, OpenNative } from '../../src/harnesses/foreign/runtime.ts';
+import type { LeaseBudget } from '../../src/harnesses/relay/run-meter.ts';
+import type { Relay } from '../../src/harnesses/relay/relay.ts';
 import type { NativeCall, NativeFact, UseKind } from '../../src/harnesses/foreign/native-fact.ts';
 
 export interface ScriptedTurn {
@@ -50,13 +53,33 @@ export const accepted = (finishReason: 'end-turn' | 'tool-use' = 'end-turn'): Na
   },
 });
 
+const noRelay: Pick<Relay, 'url' | 'lease'> = {
+  url: 'http://127.0.0.1:9',
+  lease: () => ({ token: 'lease', close() {}, revoke() {}, requests: 0, open: 0, [Symbol.dispose]() {} }),
+};
+
+const plenty: PoolBounds = { most: 100, mostIdle: 4, mostParked: 4, mostWaiting: 4, waitSeconds: 60 };
+
 /** Settings that make it the harness of every task. */
 export const scriptedSettings = { harnesses: { preferred: 'scripted' } };
 
 export function scriptedRuntime(
   data: string,
   script: (turn: ScriptedTurn) => Promise<void>,
-  { clock = systemClock, parkSeconds = 60 }: { readonly clock?: Clock; readonly parkSeconds?: number } = {},
+  {
+    clock = systemClock,
+    parkSeconds = 60,
+    relay = noRelay,
+    leaseBudget,
+    pool = {},
+  }: {
+    readonly clock?: Clock;
+    readonly parkSeconds?: number;
+    /** Absent: a lease of it leads nowhere. */
+    readonly relay?: Pick<Relay, 'url' | 'lease'>;
+    readonly leaseBudget?: LeaseBudget;
+    readonly pool?: Partial<PoolBounds>;
+  } = {},
 ): ScriptedRuntime {
   const opened: OpenNative[] = [];
   let stopped = 0;
@@ -105,13 +128,13 @@ export function scriptedRuntime(
       choose: () => ({ available: true, id: 'test-model', ref }),
       nativeName: ({ model }) => model,
     },
-    relay: async () => ({
-      url: 'http://127.0.0.1:9',
-      lease: () => ({ token: 'lease', close() {}, revoke() {}, requests: 0, open: 0, [Symbol.dispose]() {} }),
-    }),
+    relay: async () => relay,
+    ...(leaseBudget === undefined ? {} : { leaseBudget }),
+    pool: createProcessPool({ ...plenty, ...pool }, { clock }),
+    watch: null,
     judge: judgeCall,
     extras: noExtras,
-    warm: { idleSeconds: 60, parkSeconds, most: 4 },
+    warm: { idleSeconds: 60, parkSeconds },
     silence: { firstSeconds: 3, modelSeconds: 5, toolSeconds: 5 },
   });
   return {
@@ -127,7 +150,7 @@ function playTurn(
   script: (turn: ScriptedTurn) => Promise<void>,
   own: Pick<ScriptedTurn, 'opened' | 'input' | 'turns' | 'die'>,
 ): NativeTurn {
-  const facts = createMailbox<NativeFact>(1_000);
+  const facts = createFactQueue(own.opened.clock);
   const asked = new Map<string, (word: GateWord) => void>();
   const messages: string[] = [];
   let heard: (() => void) | null = null;

@@ -36,6 +36,7 @@ const acts = {
   huge: () => { say('so far'); live(); const piece = 'x'.repeat(1 << 20); for (let n = 0; n < 20; n++) raw(piece); raw('\\n'); },
   million: () => { say('x'.repeat(1e6)); end(); process.exit(1); },
   dies: () => process.exit(1),
+  grows: () => { say('so far'); global.kept = Buffer.alloc(400 << 20, 1); live(); },
   env: () => { say(JSON.stringify(process.env)); end(); },
   busy: () => { say('so far'); setTimeout(() => { fs.writeFileSync('made.txt', 'made'); process.exit(0); }, 300); },
   works: () => {
@@ -167,7 +168,8 @@ export function placeStubs(folder: string, silence: object = {}): { readonly har
   const { 'acp-stub': command, ...rest } = programs;
   const stub = { command, provider: 'openai', baseUrlVariable: 'STUB_URL', keyVariable: 'STUB_KEY' };
   const acp = { stub, never: { ...stub, args: ['never'] } };
-  return { harnesses: { programs: rest, acp, silence } };
+  // What they do is tried here in the company of many, in times that do not count on giving way.
+  return { harnesses: { programs: rest, acp, silence, niceness: 0 } };
 }
 
 /** The processes of a session, by the marks that its homes have on record. */

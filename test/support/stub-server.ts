@@ -31,12 +31,15 @@ export async function startStubServer({
   status,
   providerUrl,
   silence = {},
+  harnesses = {},
 }: {
   /** What model calls are refused with. */
   readonly status?: number;
   /** Where the models are instead. */
   readonly providerUrl?: string;
   readonly silence?: object;
+  /** Other settings of them. */
+  readonly harnesses?: object;
 } = {}): Promise<StubServer> {
   const data = temporaryFolder();
   const logged: string[] = [];
@@ -49,7 +52,8 @@ export async function startStubServer({
     ANTHROPIC_API_KEY: providerKey,
     ANTHROPIC_BASE_URL: upstream.url,
   };
-  const server = await startServer({ data, env, settings: placeStubs(join(data, 'stubs'), silence), logger });
+  const stubs = placeStubs(join(data, 'stubs'), silence).harnesses;
+  const server = await startServer({ data, env, settings: { harnesses: { ...stubs, ...harnesses } }, logger });
   const { uhp } = server;
   const ids = new Map<string, string>();
   for (const base of [...stubBases, 'acp-never'])

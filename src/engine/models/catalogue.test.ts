@@ -105,3 +105,17 @@ test('an opened model brings its limits; OpenAI is told to keep nothing', async 
     'GOOGLE_GENERATIVE_AI_API_KEY',
   );
 });
+
+test('UD-84: where a harness is named no model it gets the default of the settings, if its providers serve that, else one that they do', () => {
+  const providers = { openai: key, 'openai-compatible': { baseURL: 'http://127.0.0.1:1/v1' } };
+  const named = catalogue({ providers, defaultModel: 'openai-compatible/mine' });
+  expect(named.choose(null, ['openai-compatible', 'openai'])).toMatchObject({ id: 'openai-compatible/mine' });
+  expect(named.choose(null, ['openai'])).toMatchObject({ available: true, ref: { provider: 'openai' } });
+  expect(catalogue({ providers }).choose(null, ['openai-compatible'])).toMatchObject({
+    available: false,
+    why: "Name its model, as openai-compatible/<name>: with the task, or for all in 'models.default'.",
+  });
+  expect(catalogue().choose(null, ['openai-compatible'])).toMatchObject({
+    why: 'Set OPENAI_COMPATIBLE_BASE_URL to use it.',
+  });
+});

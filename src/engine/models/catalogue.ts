@@ -53,6 +53,8 @@ export interface Catalogue extends AsyncDisposable {
   choose(requested: string | null, among?: readonly ProviderName[]): ModelChoice;
   /** By what name the provider of the reference knows the model. */
   nativeName(ref: ModelRef): string;
+  /** By its canonical or a provider's own name; null: unknown, or not one price. */
+  pricesOf(name: string): TokenPrices | null;
   /** @throws ConfigurationError  The provider is unknown, or has no credential any more. */
   open(ref: ModelRef): Promise<CatalogueModel>;
 }
@@ -92,7 +94,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
 
   function choose(requested: string | null, among?: readonly ProviderName[]): ModelChoice {
     const name = requested ?? (among === undefined ? defaultModel : firstOf(among));
-    if (name === null) return { available: false, id: '', why: `Set ${hintsOf(among ?? order)} to use it.` };
+    if (name === null) return { available: false, id: '', why: whyNone(among ?? order) };
     if (name === 'demo' && among === undefined)
       return { available: true, id: name, ref: { provider: 'demo', model: 'demo' } };
     const known = resolve(name);
@@ -107,7 +109,20 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
   }
 
   const hintsOf = (some: readonly ProviderName[]) => some.map(credentialHint).join(' or ');
-  const firstOf = (among: readonly ProviderName[]) => list(among).find(({ available }) => available)?.id ?? null;
+
+  /** The operator's default, where these providers serve it. */
+  function firstOf(among: readonly ProviderName[]): string | null {
+    const wanted = options.defaultModel;
+    if (wanted !== undefined && wanted !== 'demo' && choose(wanted, among).available) return wanted;
+    return list(among).find(({ available }) => available)?.id ?? null;
+  }
+
+  function whyNone(among: readonly ProviderName[]): string {
+    const configured = among.find(usable);
+    return configured === undefined
+      ? `Set ${hintsOf(among)} to use it.`
+      : `Name its model, as ${configured}/<name>: with the task, or for all in 'models.default'.`;
+  }
 
   function list(among?: readonly ProviderName[]): readonly ModelListing[] {
     const served = [...entries.values()].filter(
@@ -157,6 +172,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
       order.map((provider) => ({ provider, configured: usable(provider), hint: credentialHint(provider) })),
     choose,
     nativeName,
+    pricesOf: (name) => entryNamed(name)?.dollarsPerMillionTokens ?? null,
     open,
     [Symbol.asyncDispose]: () => providers[Symbol.asyncDispose](),
   };

@@ -4,7 +4,10 @@ import type { Environment } from '../../process/child-environment.ts';
 import type { JsonObject, JsonValue } from '../../core/json.ts';
 
 /** What sets one agent that speaks ACP apart from the others. */
-export interface AcpProfile extends Pick<ForeignRuntime, 'base' | 'label' | 'providers' | 'mcpTransports'> {
+export interface AcpProfile extends Pick<
+  ForeignRuntime,
+  'base' | 'label' | 'providers' | 'auxiliaryModels' | 'mcpTransports'
+> {
   readonly capabilities: Capabilities;
   readonly dialect: AcpDialect;
   probe(): Promise<ProgramStatus>;

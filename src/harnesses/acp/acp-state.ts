@@ -37,6 +37,8 @@ export interface CallSeen {
 }
 
 export interface Seen {
+  /** Of the reply; others, such as for a title, go on beside it. */
+  readonly request: number;
   /** Whether it was asked for in this turn. */
   readonly isAsked: boolean;
   readonly model: string | null;
@@ -69,6 +71,7 @@ export type AcpNative =
 export type Reduced = readonly [AcpState, readonly NativeFact[]];
 
 export const nothingSeen: Seen = {
+  request: 0,
   isAsked: false,
   model: null,
   status: null,

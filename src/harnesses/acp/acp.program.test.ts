@@ -10,7 +10,7 @@ import { findHarnessProgram } from '../../testing/harness-programs.ts';
 import { listMembers } from '../../process/process-tree.ts';
 import { openRelay, type Relay } from '../relay/relay.ts';
 import type { RelayProvider } from '../relay/routes.ts';
-import { sessionIds } from '../../core/ids.ts';
+import { nativeOptions } from '../../../test/support/native-options.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { startHarnessModel, type HarnessModel } from '../../testing/harness-model/start-harness-model.ts';
 import { systemClock, systemRandom } from '../../system.ts';
@@ -86,13 +86,8 @@ describe.each(agents)('$name', (agent) => {
       readonly token: string;
     }
     function makePlace(): Place {
-      const folder = mkdtempSync(join(root, 'place-'));
-      const make = (name: string) => {
-        mkdirSync(join(folder, name), { mode: 0o700 });
-        return join(folder, name);
-      };
-      const [workspace, home, temporary] = [make('workspace'), make('home'), make('tmp')];
-      return { workspace, home, temporary, marker: systemRandom.token(), state: null };
+      const { workspace, home, temporary, marker } = nativeOptions(root).options;
+      return { workspace, home, temporary, marker, state: null };
     }
     async function open(more: Partial<OpenNative> & { place?: Place; provider?: RelayProvider } = {}): Promise<Opened> {
       const { place = makePlace(), provider = agent.provider, ...rest } = more;
@@ -102,25 +97,15 @@ describe.each(agents)('$name', (agent) => {
         models: null,
         onFact: (fact) => listeners.forEach((listener) => listener(fact)),
       });
-      const session = await runtime.open({
-        lease: {
-          url: relay.url,
-          token: lease.token,
-          provider,
-          onFact: (listener) => void listeners.push(listener),
-        },
-        sessionId: sessionIds.make('a'),
-        ...place,
-        model: 'test-model',
-        config: { base: agent.name, systemPrompt: null, instructions: null, disabledTools: [] },
-        mcpServers: [],
-        skillFolders: [],
-        resume: place.state,
+      const { state: resume, ...folders } = place;
+      const { options } = nativeOptions(root, {
+        ...folders,
+        lease: { url: relay.url, token: lease.token, provider, onFact: (listener) => void listeners.push(listener) },
+        resume,
         remember: async (state) => void (place.state = state),
-        signal: new AbortController().signal,
-        ...parts,
         ...rest,
       });
+      const session = await runtime.open(options);
       const all = { place, session, token: lease.token };
       opened.push(all);
       return all;

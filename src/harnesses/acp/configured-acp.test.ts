@@ -1,15 +1,15 @@
 // An agent that is nothing but the protocol, as a real process: what it is given, and what it may do wrong (H-942).
 
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createConfiguredAcpRuntime } from './configured-acp.ts';
 import { dirname, join } from 'node:path';
 import { listMembers } from '../../process/process-tree.ts';
-import { sessionIds } from '../../core/ids.ts';
+import { nativeOptions } from '../../../test/support/native-options.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { systemClock, systemRandom } from '../../system.ts';
 import { tmpdir } from 'node:os';
-import type { GateWord, NativeSession, NativeState, NativeTurn, OpenNative } from '../foreign/runtime.ts';
+import type { GateWord, NativeSession, NativeTurn, OpenNative } from '../foreign/runtime.ts';
 import type { NativeFact } from '../foreign/native-fact.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'reins-acp-stub-'));
@@ -38,35 +38,17 @@ const runtimeOf = (mode = 'plain', path = command) =>
   );
 
 async function open(runtime = runtimeOf(), more: Partial<OpenNative> = {}) {
-  const folder = mkdtempSync(join(root, 'place-'));
-  const [workspace, home, temporary] = ['workspace', 'home', 'tmp'].map((name) => join(folder, name));
-  for (const each of [workspace, home, temporary]) mkdirSync(String(each));
-  let state: NativeState | null = null;
-  const marker = systemRandom.token();
-  const opening = runtime.open({
-    lease: { url: 'http://127.0.0.1:1', token: 'lease-token', provider: 'openai', onFact() {} },
-    sessionId: sessionIds.make('a'),
-    workspace: String(workspace),
-    home: String(home),
-    temporary: String(temporary),
-    marker,
-    model: 'm',
-    config: { base: 'acp-stub', systemPrompt: 'Be brief.', instructions: null, disabledTools: [] },
-    mcpServers: [],
-    skillFolders: [],
-    resume: null,
-    remember: async (next) => void (state = next),
-    signal: new AbortController().signal,
-    ...parts,
-    ...more,
-  });
+  const config = { base: 'acp-stub', systemPrompt: 'Be brief.', instructions: null, disabledTools: [] };
+  const { options, states } = nativeOptions(root, { config, ...more });
+  const { marker } = options;
+  const opening = runtime.open(options);
   const members = () => listMembers({ marker, root: null });
   const session = await opening.catch(async (cause: unknown) => {
     expect(await members()).toEqual([]);
     throw cause;
   });
   sessions.push(session);
-  return { session, members, state: () => state };
+  return { session, members, state: () => states.at(-1) ?? null };
 }
 async function drive(turn: NativeTurn, word: GateWord = { say: 'allow' }): Promise<readonly NativeFact[]> {
   const all: NativeFact[] = [];
@@ -152,6 +134,14 @@ test('B145: a start that hangs ends with the wish for it', async () => {
 
 test('H-972: one that is not there is said to be not installed', async () => {
   expect((await runtimeOf('plain', '/no/such/agent').probe()).problem?.code).toBe('not-installed');
+});
+
+test('B140: a text file in the place of the agent is told, and not given to the shell', async () => {
+  const path = join(root, 'text');
+  writeFileSync(path, 'sleep 20\n', { mode: 0o755 });
+  const { problem } = await runtimeOf('plain', path).probe();
+  expect(problem).toMatchObject({ code: 'not-executable', message: expect.stringContaining('names no program') });
+  await expect(open(runtimeOf('plain', path))).rejects.toThrow('names no program');
 });
 
 writeFileSync(

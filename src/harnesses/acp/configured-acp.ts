@@ -1,11 +1,12 @@
-import { accessSync, constants } from 'node:fs';
 import { createAcpRuntime, type AcpParts } from './acp-runtime.ts';
 import { findProgram } from '../../process/find-program.ts';
-import { instructionsOf } from './private-files.ts';
+import { instructionsOf } from '../foreign/instructions-of.ts';
 import { isAbsolute } from 'node:path';
 import { leastCapabilities } from '../foreign/least-capabilities.ts';
-import { objectOf, textOf } from './fields.ts';
+import { objectOf, textOf } from '../foreign/fields.ts';
 import { runtimeEnvironment } from '../foreign/line-process.ts';
+import { statSync } from 'node:fs';
+import { unfitProgram } from '../foreign/find-runtime.ts';
 import type { Environment } from '../../process/child-environment.ts';
 import type { ForeignRuntime, OpenNative, ProgramStatus } from '../foreign/runtime.ts';
 import type { ProviderName } from '../../core/provider-names.ts';
@@ -35,6 +36,8 @@ export function createConfiguredAcpRuntime(agent: ConfiguredAcp, parts: Omit<Acp
     base: `acp-${name}`,
     label,
     providers,
+    // Nobody has told it which to use.
+    auxiliaryModels: 'any',
     mcpTransports: ['http', 'sse', 'stdio'],
     capabilities,
     dialect: {
@@ -50,7 +53,7 @@ export function createConfiguredAcpRuntime(agent: ConfiguredAcp, parts: Omit<Acp
     launch: (options: OpenNative, program: string) =>
       Promise.resolve(launch(agent, { options, program, host: parts.host })),
   } as const satisfies Parameters<typeof createAcpRuntime>[0];
-  return createAcpRuntime(profile, parts);
+  return createAcpRuntime(profile);
 }
 
 function launch(
@@ -71,11 +74,9 @@ function launch(
 function look({ command }: ConfiguredAcp, label: string, host: Environment): ProgramStatus {
   const path = isAbsolute(command) ? command : findProgram(command, host['PATH']);
   const status = { path, version: null, versionTried: false } as const;
-  try {
-    accessSync(path ?? '', constants.X_OK);
-    return { ...status, installed: true, problem: null };
-  } catch {
-    const message = `${label} is not at ${command}, or may not be executed by this user.`;
-    return { ...status, installed: false, problem: { code: 'not-installed', message } };
-  }
+  const fault = (code: string, message: string) => ({ ...status, installed: false, problem: { code, message } });
+  if (path === null || statSync(path, { throwIfNoEntry: false })?.isFile() !== true)
+    return fault('not-installed', `${label} is not installed: there is no program ${command}.`);
+  const unfit = unfitProgram(path);
+  return unfit === null ? { ...status, installed: true, problem: null } : fault('not-executable', unfit);
 }

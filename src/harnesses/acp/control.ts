@@ -5,58 +5,47 @@
 // C3. Before the agent is interrupted, what it waits for is answered; some go on waiting otherwise (H-604).
 // C4. What is asked is text: a leading slash would make a command of it.
 
-import { createMailbox, type Mailbox } from '../../process/mailbox.ts';
-import { harnessError } from '../foreign/turn-endings.ts';
+import { FactOutlet } from '../foreign/fact-outlet.ts';
 import { idle, turnBegun, type AcpNative, type AcpState } from './acp-state.ts';
-import { objectOf, objectsOf, textOf } from './fields.ts';
+import { objectOf, objectsOf, textOf } from '../foreign/fields.ts';
 import { reduce } from './reduce.ts';
 import { ReinsError } from '../../core/errors.ts';
 import { RpcError, type RpcRequest } from '../foreign/rpc-peer.ts';
 import { userTexts } from '../foreign/user-texts.ts';
 import type { AcpDialect } from './acp-profile.ts';
-import type { GateWord, NativeInput, NativeSession, NativeTurn, RelayFact } from '../foreign/runtime.ts';
+import type { GateWord, NativeInput, NativeSession, NativeTurn, OpenNative, RelayFact } from '../foreign/runtime.ts';
+import type { FactQueue } from '../foreign/fact-queue.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { NativeFact } from '../foreign/native-fact.ts';
 import type { StartedAcp } from './start.ts';
 
-/** Facts that wait before their taker is behind. */
-const roomyFacts = 1_024;
+export interface AcpSessionOptions {
+  readonly dialect: AcpDialect;
+  /** False: the agent takes no second prompt. */
+  readonly canSteer: boolean;
+  readonly options: Pick<OpenNative, 'clock' | 'logger'>;
+}
 
 export class AcpSession implements NativeSession {
   readonly gone: Promise<string>;
   readonly resumed: boolean;
-  /** Absent: the agent takes no second prompt. */
-  readonly #canSteer: boolean;
   readonly #acp: StartedAcp;
-  readonly #dialect: AcpDialect;
-  readonly #logger: Logger;
+  readonly #o: AcpSessionOptions;
+  readonly #outlet: FactOutlet;
   readonly #permissions = new Map<string, { readonly id: RpcRequest['id']; readonly options: readonly JsonObject[] }>();
   #foreword: string | null;
   #state: AcpState = idle;
-  #facts: Mailbox<NativeFact> | null = null;
-  /** To be said in the first turn. */
-  #unsaid: readonly NativeFact[];
 
-  constructor(
-    acp: StartedAcp,
-    {
-      dialect,
-      canSteer,
-      logger,
-    }: { readonly dialect: AcpDialect; readonly canSteer: boolean; readonly logger: Logger },
-  ) {
+  constructor(acp: StartedAcp, session: AcpSessionOptions) {
+    const { label } = session.dialect;
+    const { clock, logger } = session.options;
     this.#acp = acp;
-    this.#dialect = dialect;
-    this.#canSteer = canSteer;
-    this.#logger = logger;
+    this.#o = session;
     this.#foreword = acp.resumed ? null : acp.foreword;
-    this.#unsaid = acp.missingServers.map((name) => ({ is: 'degraded', what: `mcp:${name}` }));
     this.resumed = acp.resumed;
-    this.gone = acp.process.gone.then(({ how, toOperator }) => {
-      this.#end(`${dialect.label} ${how} while it was at work.`, acp.process.diagnostics());
-      return toOperator;
-    });
+    const { version } = acp;
+    this.#outlet = new FactOutlet({ label, version, clock, logger, onOverflow: () => void this.stop() });
+    this.#outlet.tell(acp.missingServers.map((name) => ({ is: 'degraded', what: `mcp:${name}` })));
+    this.gone = this.#outlet.follow(acp.process);
     acp.listen({
       onRequest: (request) => this.#onRequest(request),
       onNotification: (method, params) => {
@@ -71,22 +60,19 @@ export class AcpSession implements NativeSession {
   }
 
   prompt({ content }: NativeInput): NativeTurn {
-    const facts = createMailbox<NativeFact>(roomyFacts);
-    this.#facts = facts;
+    const facts = this.#outlet.open();
     this.#state = turnBegun;
-    for (const fact of this.#unsaid) void facts.put(fact);
-    this.#unsaid = [];
     const texts = userTexts(content);
     this.#ask(this.#foreword === null ? texts : [this.#foreword, ...texts], facts);
     this.#foreword = null;
     const steer = (text: string) => {
-      if (this.#facts !== facts) throw new ReinsError(`${this.#dialect.label} has ended this turn already.`);
+      if (!this.#outlet.isAt(facts)) throw new ReinsError(`${this.#o.dialect.label} has ended this turn already.`);
       this.#ask([text], facts);
     };
     return {
       facts,
       answer: (request, word) => this.#answer(request, word),
-      ...(this.#canSteer ? { steer: async (text) => steer(text) } : {}),
+      ...(this.#o.canSteer ? { steer: async (text) => steer(text) } : {}),
       interrupt: () => {
         this.#take({ from: 'interrupt' });
         for (const request of this.#permissions.keys()) this.#answer(request, { say: 'cancelled' });
@@ -100,19 +86,22 @@ export class AcpSession implements NativeSession {
     return this.#acp.process.stop();
   }
 
-  #ask(texts: readonly string[], facts: Mailbox<NativeFact>): void {
+  #ask(texts: readonly string[], facts: FactQueue): void {
     const { peer, nativeId } = this.#acp;
     const prompt = asTexts(texts).map((text) => ({ type: 'text', text }));
     this.#take({ from: 'prompted' });
     const hear = (native: AcpNative) => {
-      if (this.#facts === facts) this.#take(native);
+      if (this.#outlet.isAt(facts)) this.#take(native);
     };
     peer.request('session/prompt', { sessionId: nativeId, prompt }).then(
       (result) => hear({ from: 'answer', result: objectOf(result) }),
       (cause: unknown) => {
         // Where the agent is gone, that says why.
         if (!(cause instanceof RpcError)) return;
-        this.#logger.warn('An agent refused a prompt.', { agent: this.#dialect.label, detail: cause.message });
+        this.#o.options.logger.warn('An agent refused a prompt.', {
+          label: this.#o.dialect.label,
+          detail: cause.message,
+        });
         hear({ from: 'fault', code: cause.code, message: cause.message });
       },
     );
@@ -145,24 +134,9 @@ export class AcpSession implements NativeSession {
   }
 
   #take(native: AcpNative): void {
-    const [state, said] = reduce(this.#state, native, this.#dialect);
+    const [state, said] = reduce(this.#state, native, this.#o.dialect);
     this.#state = state;
-    for (const fact of said) this.#put(fact);
-  }
-
-  #put(fact: NativeFact): void {
-    const facts = this.#facts;
-    void facts?.put(fact);
-    if (fact.is !== 'ended') return;
-    this.#facts = null;
-    facts?.close();
-  }
-
-  #end(message: string, detail: string): void {
-    if (this.#facts === null) return;
-    this.#logger.warn('A turn of an agent failed.', { agent: this.#dialect.label, detail });
-    this.#state = idle;
-    this.#put({ is: 'ended', end: { as: 'failed', error: harnessError(message) } });
+    this.#outlet.tell(said, native.from === 'update' ? native.update : null);
   }
 }
 

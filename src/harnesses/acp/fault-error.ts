@@ -1,7 +1,5 @@
-import { isJsonObject, parsedOrText } from '../../core/json.ts';
 import { harnessError } from '../foreign/turn-endings.ts';
-import { objectOf, textOf } from './fields.ts';
-import { providerError } from '../foreign/provider-error.ts';
+import { toldFailure } from '../foreign/told-failure.ts';
 import type { ErrorInfo } from '../../core/outcome.ts';
 
 const authenticationRequired = -32_000;
@@ -14,13 +12,6 @@ export function faultError(
   if (code === authenticationRequired)
     return { type: 'AuthenticationError', message: `${label} has no credential for this model.`, retryable: false };
   // Some put the provider's status in place of the protocol's code, and its whole answer into the message.
-  const body = parsedOrText(message);
-  const inner = isJsonObject(body) ? objectOf(body['error']) : {};
-  if (code >= 400 && code < 600)
-    return providerError({
-      status: code,
-      type: textOf(inner['status']) || null,
-      message: textOf(inner['message']) || message,
-    });
+  if (code >= 400 && code < 600) return toldFailure(message, code);
   return harnessError(`${label} could not go on with the turn.`);
 }

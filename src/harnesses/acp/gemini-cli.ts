@@ -6,11 +6,13 @@
 import { commandOf } from '../foreign/command-of.ts';
 import { createFinder } from '../foreign/find-runtime.ts';
 import { existsSync } from 'node:fs';
-import { instructionsOf, placeSkills, writePrivate } from './private-files.ts';
+import { instructionsOf } from '../foreign/instructions-of.ts';
+import { placeSkills, writePrivate } from '../foreign/private-files.ts';
 import { isJsonObject, parsedOrText, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { join } from 'node:path';
 import { mkdir, readdir, rename } from 'node:fs/promises';
-import { objectsOf, textIn, textOf } from './fields.ts';
+import { objectsOf, textOf } from '../foreign/fields.ts';
+import { contentText } from './content-text.ts';
 import { createAcpRuntime, type AcpParts } from './acp-runtime.ts';
 import { runtimeEnvironment } from '../foreign/line-process.ts';
 import type { AcpDialect, AcpLaunch } from './acp-profile.ts';
@@ -19,6 +21,16 @@ import type { Environment } from '../../process/child-environment.ts';
 import type { ForeignRuntime, OpenNative } from '../foreign/runtime.ts';
 
 const tried = '0.61.0';
+
+/** Whatever model it is given, it asks these who speaks next, for summaries, for web pages, and when a conversation is shortened. */
+const auxiliaryModels: readonly string[] = [
+  'gemini-2.5-flash',
+  'gemini-2.5-flash-lite',
+  'gemini-3-flash-preview',
+  'gemini-3-pro-preview',
+  'gemini-3.1-flash-lite',
+  'gemini-3.5-flash-lite',
+];
 
 const capabilities: Capabilities = {
   text: 'stream',
@@ -74,6 +86,7 @@ export function createGeminiCliRuntime(parts: AcpParts): ForeignRuntime {
     base: 'gemini-cli',
     label: geminiDialect.label,
     providers: ['google'],
+    auxiliaryModels,
     mcpTransports: ['http', 'sse', 'stdio'],
     capabilities,
     dialect: geminiDialect,
@@ -81,7 +94,7 @@ export function createGeminiCliRuntime(parts: AcpParts): ForeignRuntime {
     launch: (options: OpenNative, program: string) => launch(options, program, host),
     beforeLoad,
   } as const;
-  return createAcpRuntime(profile, parts);
+  return createAcpRuntime(profile);
 }
 
 async function launch(options: OpenNative, path: string, host: Environment): Promise<AcpLaunch> {
@@ -156,7 +169,7 @@ function inputOf(call: JsonObject): JsonValue {
   const diff = objectsOf(call['content']).find(({ type }) => type === 'diff');
   if (diff !== undefined)
     return { file_path: textOf(diff['path']), old_text: textOf(diff['oldText']), new_text: textOf(diff['newText']) };
-  const told = parsedOrText(textIn(call['content']));
+  const told = parsedOrText(contentText(call['content']));
   if (isJsonObject(told)) return told;
   const [place] = objectsOf(call['locations']);
   return place === undefined ? { description: title } : { path: textOf(place['path']) };

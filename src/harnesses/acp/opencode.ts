@@ -5,11 +5,13 @@ import { createAcpRuntime, type AcpParts } from './acp-runtime.ts';
 import { createFinder } from '../foreign/find-runtime.ts';
 import { dirname, join } from 'node:path';
 import { existsSync } from 'node:fs';
-import { instructionsOf, placeSkills, writePrivate } from './private-files.ts';
+import { instructionsOf } from '../foreign/instructions-of.ts';
+import { placeSkills, writePrivate } from '../foreign/private-files.ts';
 import { mkdir } from 'node:fs/promises';
-import { objectOf, textOf } from './fields.ts';
+import { objectOf, textOf } from '../foreign/fields.ts';
 import { runtimeEnvironment } from '../foreign/line-process.ts';
-import { RuntimeFault, type ForeignRuntime, type OpenNative } from '../foreign/runtime.ts';
+import { unavailable } from '../foreign/start-step.ts';
+import type { ForeignRuntime, OpenNative } from '../foreign/runtime.ts';
 import type { AcpDialect, AcpLaunch } from './acp-profile.ts';
 import type { Capabilities } from '../harness.ts';
 import type { Environment } from '../../process/child-environment.ts';
@@ -75,7 +77,7 @@ export function createOpencodeRuntime(parts: AcpParts): ForeignRuntime {
     probe,
     launch: (options: OpenNative, program: string) => launch(options, program, host),
   } as const;
-  return createAcpRuntime(profile, parts);
+  return createAcpRuntime(profile);
 }
 
 async function launch(options: OpenNative, program: string, host: Environment): Promise<AcpLaunch> {
@@ -83,7 +85,7 @@ async function launch(options: OpenNative, program: string, host: Environment): 
   const found = configurationIn(workspace);
   if (found !== null) {
     const message = `OpenCode was not started: ${found} would be run, which this server does not allow.`;
-    throw new RuntimeFault({ type: 'AgentUnavailableError', message, retryable: false });
+    throw unavailable(message);
   }
   const folder = join(home, 'config', 'opencode');
   await mkdir(folder, { recursive: true, mode: 0o700 });

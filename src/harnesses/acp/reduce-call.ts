@@ -2,10 +2,12 @@
 // came before, and its end; of what it tells before anybody was asked, only the arguments are believed (H-041).
 
 import { acceptIfWhole, acceptReply, withReply } from './reduce-reply.ts';
-import { objectOf, textIn, textOf } from './fields.ts';
+import { objectOf, objectsOf, textOf } from '../foreign/fields.ts';
+import { contentText } from './content-text.ts';
+import { pathsOf, type NamedPaths } from '../foreign/named-paths.ts';
 import type { AcpDialect } from './acp-profile.ts';
 import type { AcpState, CallSeen, Permission, Reduced } from './acp-state.ts';
-import type { JsonObject } from '../../core/json.ts';
+import type { JsonObject, JsonValue } from '../../core/json.ts';
 import type { NativeCall, NativeFact, UseKind } from '../foreign/native-fact.ts';
 
 /** `tool_call` and `tool_call_update`. */
@@ -23,7 +25,7 @@ export function reduceCall(state: AcpState, update: JsonObject, dialect: AcpDial
     const [asked, gate] = reducePermission({ ...told, held }, waiting, dialect);
     return [asked, [...facts, ...gate]];
   }
-  const output = textIn(update['content']) || textOf(objectOf(update['rawOutput'])['output']);
+  const output = contentText(update['content']) || textOf(objectOf(update['rawOutput'])['output']);
   const more: NativeFact[] = [];
   if (status === 'in_progress' && !dialect.asksAlways && !call.isRunning)
     more.push({ is: 'call-running', call: nativeCall(id, call) });
@@ -48,7 +50,7 @@ export function reducePermission(state: AcpState, permission: Permission, dialec
   const { request, call: given, bySubAgent } = permission;
   const id = textOf(given['toolCallId']) || request;
   const use = useKindOf(textOf(given['kind']));
-  const rest = use === undefined ? {} : { useKind: use };
+  const rest = { ...(use === undefined ? {} : { useKind: use }), ...pathsIn(given, state.calls[id]?.input) };
   if (bySubAgent) {
     const call = { id, name: dialect.nameOf(given), input: dialect.inputOf(given) ?? {} };
     return [state, [{ is: 'gate', request, call, ...rest, bySubAgent }]];
@@ -59,6 +61,16 @@ export function reducePermission(state: AcpState, permission: Permission, dialec
   const call = told.calls[id];
   if (call === undefined) return [told, facts];
   return [told, [...facts, { is: 'gate', request, call: nativeCall(id, call), ...rest }]];
+}
+
+/** Where the call works, what it shows of changes, and what its arguments say. */
+function pathsIn(call: JsonObject, told: JsonValue | undefined): NamedPaths {
+  const inputs = [call['rawInput'], told].map(objectOf);
+  return pathsOf([
+    ...objectsOf(call['locations']).map(({ path }) => path),
+    ...objectsOf(call['content']).map(({ path }) => path),
+    ...inputs.flatMap((input) => ['path', 'file_path', 'filePath'].map((name) => input[name])),
+  ]);
 }
 
 /** The call with what is new of it, in the present reply. */

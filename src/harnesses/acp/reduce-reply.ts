@@ -39,9 +39,12 @@ export function acceptIfWhole(state: AcpState): Reduced {
 }
 
 export function reduceRelay(state: AcpState, fact: RelayFact): Reduced {
+  // Titles and summaries offer no tools; they are no replies, whenever they come.
+  const isAside = fact.at === 'asked' ? fact.tools === 0 : fact.request !== state.seen.request;
+  if (isAside) return [state, fact.at === 'asked' || fact.at === 'byte' ? [{ is: 'progress' }] : []];
   switch (fact.at) {
     case 'asked':
-      return reduceAsked(state);
+      return reduceAsked(state, fact.request);
     case 'answered':
       return [{ ...state, seen: { ...state.seen, status: fact.status } }, []];
     case 'byte':
@@ -61,9 +64,9 @@ export function reduceRelay(state: AcpState, fact: RelayFact): Reduced {
 }
 
 /** A request while the last one's reply was not accepted: the agent has taken it, or tries again without a word (H-024). */
-function reduceAsked(state: AcpState): Reduced {
+function reduceAsked(state: AcpState, request: number): Reduced {
   const { how } = state.seen;
-  const asked = (next: AcpState): AcpState => ({ ...next, seen: { ...nothingSeen, isAsked: true } });
+  const asked = (next: AcpState): AcpState => ({ ...next, seen: { ...nothingSeen, request, isAsked: true } });
   if (how === 'whole') {
     const [accepted, facts] = acceptReply(state);
     return [asked(accepted), facts];

@@ -33,7 +33,7 @@ const opencode = (name: string) => factsOf(read(`opencode-1.18.33-${name}.jsonl`
 const only = (facts: readonly NativeFact[], ...kinds: readonly NativeFact['is'][]) =>
   facts.filter(({ is }) => kinds.includes(is));
 const kindsOf = (facts: readonly NativeFact[]) =>
-  facts.map(({ is }) => is).filter((is, index, all) => is !== 'progress' && is !== all[index - 1]);
+  facts.map(({ is }) => is).filter((is, index, all) => is !== 'progress' && is !== 'alive' && is !== all[index - 1]);
 const completed = { is: 'ended', end: { as: 'completed' } };
 
 describe('recorded streams', () => {
@@ -257,4 +257,21 @@ test('H-080: what is disabled is denied before all else is asked, and a name can
     'toolName = "*"',
   ]);
   expect(policy).toContain('decision = "deny"\npriority = 999');
+});
+
+test('E-520: a gate names the files that its call works on, wherever the agent tells them', () => {
+  expect(only(opencode('write'), 'gate')).toMatchObject([{ paths: ['/workspace/made.txt'] }]);
+  const call = {
+    toolCallId: 'read__1',
+    kind: 'read',
+    locations: [{ path: '/w/a' }],
+    content: [{ type: 'diff', path: '/w/b' }],
+  };
+  const asked = { from: 'permission', request: 'r', call, bySubAgent: false } as const;
+  expect(only(factsOf([asked], geminiDialect), 'gate')).toMatchObject([{ paths: ['/w/a', '/w/b'] }]);
+});
+
+test('H-110: what tells of no work is a sign of life alone', () => {
+  const update = { sessionUpdate: 'usage_update' };
+  expect(factsOf([{ from: 'update', update }], opencodeDialect)).toEqual([{ is: 'alive' }]);
 });

@@ -6,7 +6,7 @@
 // R3. An answer is no success where the newest request of the model has failed (H-101).
 
 import { acceptReply, reduceRelay, relayError, withReply } from './reduce-reply.ts';
-import { countOf, objectOf, objectsOf, textOf } from './fields.ts';
+import { numberOf, objectOf, objectsOf, textOf } from '../foreign/fields.ts';
 import { faultError } from './fault-error.ts';
 import { reduceCall, reducePermission } from './reduce-call.ts';
 import type { AcpDialect } from './acp-profile.ts';
@@ -54,13 +54,14 @@ function reduceUpdate(state: AcpState, update: JsonObject, dialect: AcpDialect):
     case 'plan':
       return [state, [{ is: 'todos', todos: objectsOf(update['entries']).map(todoOf) }]];
     case 'user_message_chunk':
+      return [state, [{ is: 'progress' }]];
     case 'usage_update':
     case 'available_commands_update':
     case 'current_mode_update':
     case 'config_option_update':
     case 'session_info_update':
     case 'notice':
-      return [state, [{ is: 'progress' }]];
+      return [state, [{ is: 'alive' }]];
     default:
       return [state, [{ is: 'unknown', kind }]];
   }
@@ -119,15 +120,15 @@ function ended(state: AcpState, end: NativeEnd): Reduced {
 function usageIn(result: JsonObject): Usage | null {
   const told = objectOf(result['usage']);
   const quota = objectOf(objectOf(objectOf(result['_meta'])['quota'])['token_count']);
-  const inputTokens = countOf(told['inputTokens']) ?? countOf(quota['input_tokens']);
-  const outputTokens = countOf(told['outputTokens']) ?? countOf(quota['output_tokens']);
+  const inputTokens = numberOf(told['inputTokens']) ?? numberOf(quota['input_tokens']);
+  const outputTokens = numberOf(told['outputTokens']) ?? numberOf(quota['output_tokens']);
   if (!inputTokens && !outputTokens) return null;
   return {
     inputTokens,
     outputTokens,
-    cacheReadInputTokens: countOf(told['cachedReadTokens']),
-    cacheCreationInputTokens: countOf(told['cachedWriteTokens']),
-    thinkingTokens: countOf(told['thoughtTokens']),
+    cacheReadInputTokens: numberOf(told['cachedReadTokens']),
+    cacheCreationInputTokens: numberOf(told['cachedWriteTokens']),
+    thinkingTokens: numberOf(told['thoughtTokens']),
   };
 }
 

@@ -1,12 +1,12 @@
 // Starts an agent that speaks ACP, and gives it out when it has a session: one that it was given, or a new one (H-071).
 
 import { createRpcPeer, RpcError, type RpcHandlers, type RpcPeer } from '../foreign/rpc-peer.ts';
-import { objectOf, textOf } from './fields.ts';
-import { RuntimeFault, type NativeState, type OpenNative, type ResolvedMcpServer } from '../foreign/runtime.ts';
-import { sleep } from '../../core/clock.ts';
-import { startLineProcess, type LineProcess } from '../foreign/line-process.ts';
+import { handshakeMs, launch, resumeMs, resumeOrBegin, shakeHands, type Within } from '../foreign/start-step.ts';
+import { objectOf, textOf, wordOf } from '../foreign/fields.ts';
 import type { AcpLaunch, AcpProfile } from './acp-profile.ts';
-import type { JsonObject, JsonValue } from '../../core/json.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { LineProcess } from '../foreign/line-process.ts';
+import type { OpenNative, ResolvedMcpServer } from '../foreign/runtime.ts';
 
 export interface StartedAcp {
   readonly process: LineProcess;
@@ -22,78 +22,78 @@ export interface StartedAcp {
   listen(handlers: Pick<RpcHandlers, 'onRequest' | 'onNotification'>): void;
 }
 
-type Launched = Pick<StartedAcp, 'process' | 'peer' | 'listen'>;
-
-const handshakeMs = 30_000;
-const resumeMs = 20_000;
-
-/** @throws RuntimeFault  Nothing of it is left behind. */
-export async function startAcp(profile: AcpProfile, path: string, options: OpenNative): Promise<StartedAcp> {
-  const { resume, signal, logger } = options;
-  try {
-    return await startOnce(profile, path, options);
-  } catch (cause) {
-    if (resume === null || signal.aborted || !(cause instanceof RuntimeFault)) throw cause;
-    logger.warn('An agent did not resume its session; a new one is begun.', { agent: profile.label });
-    return startOnce(profile, path, { ...options, resume: null });
-  }
+interface AcpProgram {
+  readonly path: string;
+  readonly version: string | null;
 }
 
-async function startOnce(profile: AcpProfile, path: string, options: OpenNative): Promise<StartedAcp> {
+/** @throws RuntimeFault  Nothing of it is left behind. */
+export function startAcp(profile: AcpProfile, program: AcpProgram, options: OpenNative): Promise<StartedAcp> {
+  return resumeOrBegin(profile.label, options, (each) => startOnce(profile, program, each));
+}
+
+async function startOnce(profile: AcpProfile, program: AcpProgram, options: OpenNative): Promise<StartedAcp> {
   const { label } = profile;
-  const launch = await profile.launch(options, path);
-  const launched = await spawn(label, launch, options);
-  const within = limited(label, launched.process, options);
-  try {
-    const answer = objectOf(await within(handshakeMs, launched.peer.request('initialize', introduction)));
-    const version = textOf(objectOf(answer['agentInfo'])['version']) || null;
+  const how = await profile.launch(options, program.path);
+  const { process, peer, listen } = await spawn(label, how, options);
+  return shakeHands({ label, process, options }, async (within) => {
+    const answer = objectOf(await within(handshakeMs, peer.request('initialize', introduction)));
     const abilities = objectOf(answer['agentCapabilities']);
-    const { servers, missing } = takenServers(launch.mcpServers, objectOf(abilities['mcpCapabilities']));
-    const place = { cwd: options.workspace, mcpServers: servers };
+    const { servers, missing } = takenServers(how.mcpServers, objectOf(abilities['mcpCapabilities']));
+    const opening = { peer, within, options, place: { cwd: options.workspace, mcpServers: servers } };
     const old = options.resume;
-    const isBack = old !== null && (await goOn(old));
-    const nativeId = isBack ? old.nativeId : await begin();
-    const lost = options.mcpServers.filter((each) => !launch.mcpServers.includes(each)).map(({ name }) => name);
+    const isBack = old !== null && (await goOn(profile, opening, { nativeId: old.nativeId, abilities }));
+    const nativeId = isBack ? old.nativeId : await begin(opening);
+    const version = wordOf(objectOf(answer['agentInfo'])['version']) ?? program.version;
+    await options.remember({ nativeId, version });
+    const lost = options.mcpServers.filter((each) => !how.mcpServers.includes(each)).map(({ name }) => name);
+    const missingServers = [...missing, ...lost];
     return {
-      ...launched,
+      process,
+      peer,
+      listen,
       nativeId,
       version,
       abilities,
       resumed: isBack,
-      foreword: launch.foreword,
-      missingServers: [...missing, ...lost],
+      foreword: how.foreword,
+      missingServers,
     };
-
-    async function begin(): Promise<string> {
-      const session = objectOf(await within(handshakeMs, launched.peer.request('session/new', place)));
-      await chooseModel(session, options.model, launched.peer);
-      return textOf(session['sessionId']);
-    }
-
-    /** False: it knows nothing of that session. One that does not come to an end with it is of no use any more. */
-    async function goOn({ nativeId: sessionId }: NativeState): Promise<boolean> {
-      const method = resumeMethod(abilities);
-      if (method === null) return false;
-      await profile.beforeLoad?.(options.home, sessionId);
-      const loading = launched.peer.request(method, { sessionId, ...place });
-      return within(resumeMs, loading).then(
-        () => true,
-        (cause: unknown) => {
-          if (cause instanceof RpcError) return false;
-          throw cause;
-        },
-      );
-    }
-  } catch (cause) {
-    await launched.process.stop();
-    const diagnostics = launched.process.diagnostics();
-    options.logger.warn('An agent did not start.', { agent: label, cause: String(cause), diagnostics });
-    throw asFault(label, cause);
-  }
+  });
 }
 
-async function spawn(label: string, { program, args, env }: AcpLaunch, options: OpenNative): Promise<Launched> {
-  const { clock, workspace, marker, lease } = options;
+interface Opening {
+  readonly peer: RpcPeer;
+  readonly within: Within;
+  readonly options: OpenNative;
+  readonly place: JsonObject;
+}
+
+async function begin({ peer, within, options, place }: Opening): Promise<string> {
+  const session = objectOf(await within(handshakeMs, peer.request('session/new', place)));
+  await chooseModel(session, options.model, peer);
+  return textOf(session['sessionId']);
+}
+
+/** False: it knows nothing of that session. One that does not come to an end with it is of no use any more. */
+async function goOn(
+  profile: AcpProfile,
+  { peer, within, options, place }: Opening,
+  { nativeId: sessionId, abilities }: { readonly nativeId: string; readonly abilities: JsonObject },
+): Promise<boolean> {
+  const method = resumeMethod(abilities);
+  if (method === null) return false;
+  await profile.beforeLoad?.(options.home, sessionId);
+  return within(resumeMs, peer.request(method, { sessionId, ...place })).then(
+    () => true,
+    (cause: unknown) => {
+      if (cause instanceof RpcError) return false;
+      throw cause;
+    },
+  );
+}
+
+async function spawn(label: string, { program, args, env }: AcpLaunch, options: OpenNative) {
   // Until a session listens, nothing is decided, and what is told is an old conversation.
   let handlers: Pick<RpcHandlers, 'onRequest' | 'onNotification'> = { onRequest: () => false, onNotification() {} };
   const peer = createRpcPeer({
@@ -102,54 +102,10 @@ async function spawn(label: string, { program, args, env }: AcpLaunch, options: 
     onNotification: (method, params) => handlers.onNotification(method, params),
     version: '2.0',
   });
-  const onValue = (value: JsonValue) => peer.receive(value);
-  const secrets = [lease.token];
-  const process = await startLineProcess({
-    clock,
-    label,
-    program,
-    args,
-    cwd: workspace,
-    env,
-    marker,
-    secrets,
-    onValue,
-  });
+  const process = await launch(options, { label, program, args, env, onValue: (value) => peer.receive(value) });
   void process.gone.then(({ how }) => peer.close(`${label} ${how}.`));
-  return {
-    process,
-    peer,
-    listen(next) {
-      handlers = next;
-    },
-  };
-}
-
-/** A step of the start, within its time, and not beyond the end of the process or of the wish to start it. */
-function limited(label: string, process: LineProcess, { clock, signal }: OpenNative) {
-  const gone = process.gone.then(({ how }) => {
-    throw startFault(`${label} ${how} before it was ready.`);
-  });
-  gone.catch(() => undefined);
-  return async (ms: number, work: Promise<JsonValue>): Promise<JsonValue> => {
-    const settled = new AbortController();
-    const late = sleep(clock, ms, AbortSignal.any([signal, settled.signal])).then(() => {
-      if (settled.signal.aborted) return null;
-      throw startFault(
-        signal.aborted ? `The start of ${label} was stopped.` : `${label} was not ready within ${ms / 1_000} s.`,
-      );
-    });
-    try {
-      // Whoever is gone has closed the peer as well; the sentence of the former is the better one.
-      return await Promise.race([gone, work.catch((cause: unknown) => rejectLater(cause, gone)), late]);
-    } finally {
-      settled.abort();
-    }
-  };
-}
-
-function rejectLater(cause: unknown, gone: Promise<never>): Promise<never> {
-  return cause instanceof RpcError ? Promise.reject(cause) : gone;
+  const listen = (next: typeof handlers) => void (handlers = next);
+  return { process, peer, listen };
 }
 
 const introduction = {
@@ -184,12 +140,4 @@ function asServer({ name, server }: ResolvedMcpServer): JsonObject {
   return server.transport === 'stdio'
     ? { name, command: server.command, args: server.args, env: pairs(server.env) }
     : { type: server.transport, name, url: server.url, headers: pairs(server.headers) };
-}
-
-function asFault(label: string, cause: unknown): RuntimeFault {
-  return cause instanceof RuntimeFault ? cause : startFault(`${label} was not ready for work.`, cause);
-}
-
-function startFault(message: string, cause?: unknown): RuntimeFault {
-  return new RuntimeFault({ type: 'AgentUnavailableError', message, retryable: false }, { cause });
 }

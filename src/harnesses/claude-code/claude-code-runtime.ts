@@ -1,8 +1,9 @@
 import { createFinder } from '../foreign/find-runtime.ts';
-import { RuntimeFault, type ForeignRuntime } from '../foreign/runtime.ts';
+import { programOf } from '../foreign/start-step.ts';
 import { startClaudeCode } from './start.ts';
 import type { Capabilities } from '../harness.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { ForeignRuntime } from '../foreign/runtime.ts';
 import type { Environment } from '../../process/child-environment.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Random } from '../../core/random.ts';
@@ -66,12 +67,7 @@ export function createClaudeCodeRuntime({ clock, random, host, path }: ClaudeCod
     providers: ['anthropic'],
     probe,
     async open(options) {
-      const { path: program, problem } = await probe();
-      if (program === null || problem !== null) {
-        const message = problem?.message ?? `${label} is not installed.`;
-        throw new RuntimeFault({ type: 'AgentUnavailableError', message, retryable: false });
-      }
-      return startClaudeCode({ program, host }, options);
+      return startClaudeCode({ program: programOf(await probe(), label), host }, options);
     },
   };
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { findHarnessProgram } from '../../testing/harness-programs.ts';
 import { join } from 'node:path';
 import { listMembers } from '../../process/process-tree.ts';
-import { sessionIds } from '../../core/ids.ts';
+import { nativeOptions } from '../../../test/support/native-options.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { startHarnessModel, type HarnessModel } from '../../testing/harness-model/start-harness-model.ts';
 import { stopTree } from '../../process/stop-tree.ts';
@@ -50,30 +50,12 @@ describe.skipIf(found.kind === 'absent')(title, { timeout: 30_000 }, () => {
   function rig(config: Partial<RunConfig> = {}): Rig {
     const root = mkdtempSync(join(tmpdir(), 'reins-claude-'));
     folders.push(root);
-    for (const name of ['workspace', 'home', 'temporary']) mkdirSync(join(root, name), { mode: 0o700 });
-    const marker = systemRandom.token();
-    markers.push(marker);
-    const states: NativeState[] = [];
-    const options: OpenNative = {
+    const { options, states } = nativeOptions(root, {
       lease: { url: model.url, token, provider: 'anthropic', onFact() {} },
-      sessionId: sessionIds.make('program'),
-      workspace: join(root, 'workspace'),
-      home: join(root, 'home'),
-      temporary: join(root, 'temporary'),
-      model: 'test-model',
       config: { base: 'claude-code', systemPrompt: null, instructions: null, disabledTools: [], ...config },
-      mcpServers: [],
-      skillFolders: [],
-      resume: null,
-      async remember(state) {
-        states.push(state);
-      },
-      marker,
-      signal: new AbortController().signal,
-      clock: systemClock,
-      random: systemRandom,
-      logger: silentLogger,
-    };
+    });
+    const { marker } = options;
+    markers.push(marker);
     return {
       options,
       states,
@@ -201,7 +183,7 @@ describe.skipIf(found.kind === 'absent')(title, { timeout: 30_000 }, () => {
     process.kill(claude?.pid ?? 0, 'SIGKILL');
     expect((await over).end).toMatchObject({
       as: 'failed',
-      error: { type: 'HarnessError', message: 'Claude Code was ended by SIGKILL.' },
+      error: { type: 'HarnessError', message: 'Claude Code was ended by SIGKILL while it was at work.' },
     });
     await session.stop();
     expect(await processes()).toEqual([]);

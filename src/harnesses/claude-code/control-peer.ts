@@ -3,7 +3,8 @@
 // P1. Every request that comes gets an answer (H-044): hooks at once, the rest by whom it concerns, unknown kinds an error.
 // P2. When the program is gone, what waits for an answer is rejected.
 
-import { objectOf, textOf } from './fields.ts';
+import { objectOf, textOf, wordOf } from '../foreign/fields.ts';
+import { createPendingAnswers } from '../foreign/pending-answers.ts';
 import { ReinsError } from '../../core/errors.ts';
 import type { JsonObject, JsonValue } from '../../core/json.ts';
 
@@ -25,43 +26,28 @@ export interface ControlPeerOptions {
 const askAlways = { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'ask' } };
 
 export function createControlPeer({ send, onMessage }: ControlPeerOptions): ControlPeer {
-  const waiting = new Map<string, PromiseWithResolvers<JsonObject>>();
-  let count = 0;
-  let closed: string | null = null;
+  const pending = createPendingAnswers<JsonObject>();
   const respond = (response: JsonObject) => send({ type: 'control_response', response });
   const answer = (request_id: string, response: JsonObject) => respond({ subtype: 'success', request_id, response });
   const settle = ({ request_id, subtype, response, error }: JsonObject) => {
-    const id = textOf(request_id) ?? '';
-    const call = waiting.get(id);
-    waiting.delete(id);
+    const call = pending.take(request_id);
     if (subtype === 'success') call?.resolve(objectOf(response));
-    else call?.reject(new ReinsError(textOf(error) ?? 'Claude Code refused a request.'));
+    else call?.reject(new ReinsError(wordOf(error) ?? 'Claude Code refused a request.'));
   };
   return {
-    request(request) {
-      if (closed !== null) return Promise.reject(new ReinsError(closed));
-      const call = Promise.withResolvers<JsonObject>();
-      const request_id = `r${++count}`;
-      waiting.set(request_id, call);
-      send({ type: 'control_request', request_id, request });
-      return call.promise;
-    },
+    request: (request) => pending.ask((id) => send({ type: 'control_request', request_id: `${id}`, request })),
     answer,
     receive(value) {
       const message = objectOf(value);
       if (message['type'] === 'control_response') return settle(objectOf(message['response']));
       if (message['type'] !== 'control_request') return onMessage(message);
       const { subtype } = objectOf(message['request']);
-      const request_id = textOf(message['request_id']) ?? '';
+      const request_id = textOf(message['request_id']);
       if (subtype === 'hook_callback') return answer(request_id, askAlways);
       if (subtype === 'can_use_tool') return onMessage(message);
-      respond({ subtype: 'error', request_id, error: `There is no ${textOf(subtype)} here.` });
+      respond({ subtype: 'error', request_id, error: `There is no ${wordOf(subtype)} here.` });
       onMessage(message);
     },
-    close(why) {
-      closed = why;
-      for (const call of waiting.values()) call.reject(new ReinsError(why));
-      waiting.clear();
-    },
+    close: (why) => pending.close(why),
   };
 }

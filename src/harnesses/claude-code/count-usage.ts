@@ -1,4 +1,4 @@
-import { numberOf } from './fields.ts';
+import { numberOf } from '../foreign/fields.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Usage } from '../../core/usage.ts';
 

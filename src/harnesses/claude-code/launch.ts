@@ -1,8 +1,10 @@
 // How the program is started: what it is told by arguments, environment and files. No prompt, no key and no configuration with
 // secrets is among the arguments (H-131); those go over its standard input.
 
-import { basename, join } from 'node:path';
-import { lstat, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { instructionsOf } from '../foreign/instructions-of.ts';
+import { join } from 'node:path';
+import { mkdir, rm } from 'node:fs/promises';
+import { placeSkills, writePrivate } from '../foreign/private-files.ts';
 import { runtimeEnvironment } from '../foreign/line-process.ts';
 import type { Environment } from '../../process/child-environment.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -66,12 +68,12 @@ export function environmentOf(host: Environment, options: OpenNative): Environme
 
 /** What it is told first. */
 export function initializeRequest({ config, mcpServers }: OpenNative, plugin: string | null): JsonObject {
-  const words = [config.systemPrompt, config.instructions].filter((text) => text !== null && text !== '');
+  const words = instructionsOf(config);
   const servers = mcpServers.map(({ name, server }) => [name, serverConfig(server)]);
   return {
     subtype: 'initialize',
     hooks: { PreToolUse: [{ hookCallbackIds: ['ask'] }] },
-    ...(words.length === 0 ? {} : { appendSystemPrompt: words.join('\n\n') }),
+    ...(words === null ? {} : { appendSystemPrompt: words }),
     ...(servers.length === 0 ? {} : { mcpServers: Object.fromEntries(servers) }),
     ...(plugin === null ? {} : { plugins: [{ type: 'local', path: plugin }] }),
   };
@@ -88,21 +90,13 @@ function serverConfig(server: ResolvedMcpServer['server']): JsonObject {
 }
 
 /** The skills as a plugin in the home (H-083): its folder, or null where there are none. */
-export async function placeSkills({ home, skillFolders }: OpenNative): Promise<string | null> {
+export async function placePlugin({ home, skillFolders }: OpenNative): Promise<string | null> {
   const plugin = join(home, 'reins-plugin');
   await rm(plugin, { recursive: true, force: true });
   if (skillFolders.length === 0) return null;
   const manifest = { name: 'reins', version: '1.0.0', description: 'Skills of this agent.' };
   await mkdir(join(plugin, '.claude-plugin'), { recursive: true, mode: 0o700 });
-  await mkdir(join(plugin, 'skills'), { mode: 0o700 });
-  await writeFile(join(plugin, '.claude-plugin', 'plugin.json'), JSON.stringify(manifest), { mode: 0o600 });
-  for (const folder of skillFolders) {
-    const place = join(plugin, 'skills', basename(folder));
-    const isTaken = await lstat(place).then(
-      () => true,
-      () => false,
-    );
-    if (!isTaken) await symlink(folder, place);
-  }
+  await writePrivate(join(plugin, '.claude-plugin', 'plugin.json'), manifest);
+  await placeSkills(skillFolders, join(plugin, 'skills'));
   return plugin;
 }

@@ -3,7 +3,7 @@
 // A block comes whole (`assistant`) before its stream says that it ended, and the reply's usage only at its end.
 
 import { countUsage } from './count-usage.ts';
-import { listOf, numberOf, objectOf, plainText, textOf } from './fields.ts';
+import { listOf, numberOf, objectOf, plainText, textOf, wordOf } from '../foreign/fields.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { NativeFact } from '../foreign/native-fact.ts';
 import type { StopReason } from '../../core/outcome.ts';
@@ -32,7 +32,7 @@ export function askReply(state: ReplyState): Reduced {
 }
 
 export function reduceStream(state: ReplyState, event: JsonObject): Reduced {
-  const type = textOf(event['type']) ?? '';
+  const type = textOf(event['type']);
   switch (type) {
     case 'message_start':
       return beginReply(state, objectOf(event['message']), true);
@@ -41,12 +41,13 @@ export function reduceStream(state: ReplyState, event: JsonObject): Reduced {
     case 'content_block_delta':
       return [state, [deltaFact(state, numberOf(event['index']) ?? 0, objectOf(event['delta']))]];
     case 'message_delta':
-      return endReply(state, textOf(objectOf(event['delta'])['stop_reason']), objectOf(event['usage']));
+      return endReply(state, wordOf(objectOf(event['delta'])['stop_reason']), objectOf(event['usage']));
     case 'content_block_stop':
     case 'message_stop':
-    case 'ping':
     case 'error':
       return [state, [progress]];
+    case 'ping':
+      return [state, [{ is: 'alive' }]];
     default:
       return [state, [{ is: 'unknown', kind: `stream_event/${type}` }]];
   }
@@ -54,7 +55,7 @@ export function reduceStream(state: ReplyState, event: JsonObject): Reduced {
 
 /** An `assistant` message: a block of the reply, whole. */
 export function reduceBlock(state: ReplyState, message: JsonObject): Reduced {
-  const id = textOf(message['id']);
+  const id = wordOf(message['id']);
   if (state.at === 'between' && id === state.id) return [state, [progress]];
   const known = state.at === 'replying' && id === state.id;
   const [begun, facts] = known ? ([state, []] as const) : beginReply(state, message, false);
@@ -64,15 +65,15 @@ export function reduceBlock(state: ReplyState, message: JsonObject): Reduced {
 }
 
 function beginReply(state: ReplyState, message: JsonObject, streamed: boolean): Reduced {
-  const model = textOf(message['model']);
+  const model = wordOf(message['model']);
   const served: readonly NativeFact[] = model === null ? [] : [{ is: 'served', model }];
   const begun: readonly NativeFact[] = state.at === 'asked' ? [] : [{ is: 'reply-begun' }];
-  const next = { ...noReply, at: 'replying', id: textOf(message['id']), streamed } as const;
+  const next = { ...noReply, at: 'replying', id: wordOf(message['id']), streamed } as const;
   return [{ ...next, usage: objectOf(message['usage']) }, [...begun, ...served]];
 }
 
 function beginBlock(state: ReplyState, block: number, content: JsonObject): Reduced {
-  const [id, name, text] = [textOf(content['id']), textOf(content['name']), textOf(content['text'])];
+  const [id, name, text] = [wordOf(content['id']), wordOf(content['name']), wordOf(content['text'])];
   if (content['type'] === 'tool_use' && id !== null && name !== null)
     return [{ ...state, block, calls: [...state.calls, { block, id }] }, [{ is: 'call-begun', id, name }]];
   const facts: readonly NativeFact[] =
@@ -81,22 +82,22 @@ function beginBlock(state: ReplyState, block: number, content: JsonObject): Redu
 }
 
 function deltaFact({ calls }: ReplyState, block: number, delta: JsonObject): NativeFact {
-  const [text, thinking] = [textOf(delta['text']), textOf(delta['thinking'])];
+  const [text, thinking] = [wordOf(delta['text']), wordOf(delta['thinking'])];
   if (delta['type'] === 'text_delta' && text !== null) return { is: 'text', key: `${block}`, text };
   if (delta['type'] === 'thinking_delta' && thinking !== null)
     return { is: 'thinking', key: `${block}`, text: thinking };
-  const [piece, call] = [textOf(delta['partial_json']), calls.find((each) => each.block === block)];
+  const [piece, call] = [wordOf(delta['partial_json']), calls.find((each) => each.block === block)];
   if (piece !== null && call !== undefined) return { is: 'call-input', id: call.id, piece };
   return progress;
 }
 
 function wholeFacts(key: string, part: JsonObject): readonly NativeFact[] {
-  const [id, name] = [textOf(part['id']), textOf(part['name'])];
-  switch (textOf(part['type']) ?? '') {
+  const [id, name] = [wordOf(part['id']), wordOf(part['name'])];
+  switch (textOf(part['type'])) {
     case 'text':
       return [{ is: 'text-whole', key, text: plainText([part]) }];
     case 'thinking':
-      return [{ is: 'thinking-whole', key, text: textOf(part['thinking']) ?? '' }];
+      return [{ is: 'thinking-whole', key, text: textOf(part['thinking']) }];
     case 'tool_use':
       if (id === null || name === null) return [];
       return [{ is: 'call-whole', call: { id, name, input: part['input'] ?? {} } }];

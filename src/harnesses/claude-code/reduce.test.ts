@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { beginTurn, reduce, type TurnState } from './reduce.ts';
+import { gateFact } from './gate-fact.ts';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import type { JsonObject } from '../../core/json.ts';
 import type { NativeFact } from '../foreign/native-fact.ts';
 import type { NativeMessage } from './native-message.ts';
 import type { Usage } from '../../core/usage.ts';
@@ -209,4 +211,26 @@ describe.each(names)('H-900: the recording %s', (name) => {
       }
     }
   });
+});
+
+test.each([
+  ['Edit', { file_path: '/w/a.ts', old_string: 'a' }, ['/w/a.ts']],
+  ['NotebookEdit', { notebook_path: '/w/a.ipynb' }, ['/w/a.ipynb']],
+  ['Grep', { pattern: 'x', path: 'src' }, ['src']],
+  ['Bash', { command: 'ls' }, undefined],
+])('E-520: a gate names the files of its call: %s', (tool_name, input, paths) => {
+  const asked = { subtype: 'can_use_tool', tool_name, tool_use_id: 'c', input };
+  expect(gateFact('r', asked)).toMatchObject({ is: 'gate', ...(paths === undefined ? {} : { paths }) });
+  expect('paths' in gateFact('r', asked)).toBe(paths !== undefined);
+});
+
+test('H-110: pings, heartbeats and states are signs of life, and no progress', () => {
+  const messages: readonly JsonObject[] = [
+    { type: 'keep_alive' },
+    { type: 'tool_progress', elapsed_time_seconds: 30 },
+    { type: 'stream_event', event: { type: 'ping' } },
+    { type: 'system', subtype: 'status', status: 'compacting' },
+  ];
+  for (const message of messages)
+    expect(reduce(beginTurn(), { from: 'program', message })[1]).toEqual([{ is: 'alive' }]);
 });

@@ -9,7 +9,7 @@ import { addUsage, type Usage } from '../../core/usage.ts';
 import { askReply, noReply, reduceBlock, reduceStream, type ReplyState } from './reduce-reply.ts';
 import { changeTasks, todosFact, type Task } from './task-list.ts';
 import { gateFact } from './gate-fact.ts';
-import { listOf, numberOf, objectOf, plainText, textOf } from './fields.ts';
+import { listOf, numberOf, objectOf, plainText, textOf, wordOf } from '../foreign/fields.ts';
 import { providerError } from '../foreign/provider-error.ts';
 import { reduceResult, type HeardFaults } from './reduce-result.ts';
 import { usedBeyond } from './count-usage.ts';
@@ -76,7 +76,7 @@ export function reduce(state: TurnState, native: NativeMessage): Reduced {
 }
 
 function reduceProgram(state: TurnState, message: JsonObject): Reduced {
-  const type = textOf(message['type']) ?? '';
+  const type = textOf(message['type']);
   if (typeof message['parent_tool_use_id'] === 'string')
     return [{ ...state, usage: { ...state.usage, bySubAgent: true } }, progress];
   switch (type) {
@@ -94,18 +94,20 @@ function reduceProgram(state: TurnState, message: JsonObject): Reduced {
       return end.as === 'interrupted' || !state.tellsIdle ? endTurn(next) : [next, progress];
     }
     case 'control_request':
-      return [state, [gateFact(textOf(message['request_id']) ?? '', objectOf(message['request']))]];
+      return [state, [gateFact(textOf(message['request_id']), objectOf(message['request']))]];
     case 'control_cancel_request':
-      return [state, [{ is: 'gate-closed', request: textOf(message['request_id']) ?? '' }]];
+      return [state, [{ is: 'gate-closed', request: textOf(message['request_id']) }]];
     case 'command_lifecycle': {
       const sent = state.sent.filter((id) => id !== message['command_uuid']);
       return [{ ...state, sent, acknowledges: true }, progress];
     }
-    case 'tool_progress':
     case 'tool_use_summary':
+      return [state, progress];
+    // By a timer, whatever the tool does.
+    case 'tool_progress':
     case 'rate_limit_event':
     case 'keep_alive':
-      return [state, progress];
+      return [state, [{ is: 'alive' }]];
     default:
       return [state, [{ is: 'unknown', kind: type }]];
   }
@@ -129,7 +131,7 @@ function ofReply(state: TurnState, [reply, said]: readonly [ReplyState, readonly
 function reduceAssistant(state: TurnState, { message, error }: JsonObject): Reduced {
   const said = objectOf(message);
   if (said['model'] !== '<synthetic>') return ofReply(state, reduceBlock(state.reply, said));
-  return [{ ...state, faults: { ...state.faults, kind: textOf(error) } }, progress]; // R3
+  return [{ ...state, faults: { ...state.faults, kind: wordOf(error) } }, progress]; // R3
 }
 
 function reduceUser(state: TurnState, { message, isSynthetic, isReplay, ...rest }: JsonObject): Reduced {
@@ -152,7 +154,7 @@ function reduceUser(state: TurnState, { message, isSynthetic, isReplay, ...rest 
 const isText = (part: JsonObject[string]) => objectOf(part)['type'] === 'text';
 
 function endCall(state: TurnState, part: JsonObject, { tool_result_meta, tool_use_result }: JsonObject): Reduced {
-  const id = textOf(part['tool_use_id']) ?? '';
+  const id = textOf(part['tool_use_id']);
   const call = state.calls.find((each) => each.id === id);
   const isError = part['is_error'] === true;
   const meta =
@@ -180,18 +182,18 @@ function outcomeOf(meta: JsonObject, isError: boolean): ToolOutcome {
 }
 
 function reduceSystem(state: TurnState, message: JsonObject): Reduced {
-  const subtype = textOf(message['subtype']) ?? '';
+  const subtype = textOf(message['subtype']);
   switch (subtype) {
     case 'init': {
       const dead = listOf(message['mcp_servers'])
         .map(objectOf)
         .filter(({ status }) => status === 'failed');
-      const facts = dead.map(({ name }): NativeFact => ({ is: 'degraded', what: `mcp:${textOf(name)}` }));
+      const facts = dead.map(({ name }): NativeFact => ({ is: 'degraded', what: `mcp:${wordOf(name)}` }));
       return [state, facts.length === 0 ? progress : facts];
     }
     case 'status':
       // While calls run it is a sub-agent's.
-      if (message['status'] !== 'requesting' || state.calls.length > 0) return [state, progress];
+      if (message['status'] !== 'requesting' || state.calls.length > 0) return [state, [{ is: 'alive' }]];
       return ofReply(state, askReply(state.reply));
     case 'session_state_changed': {
       const next = { ...state, tellsIdle: true };
@@ -199,7 +201,7 @@ function reduceSystem(state: TurnState, message: JsonObject): Reduced {
       return message['state'] === 'idle' && state.end !== null && !waits ? endTurn(next) : [next, progress];
     }
     case 'api_retry': {
-      const [status, type] = [numberOf(message['error_status']), textOf(message['error'])];
+      const [status, type] = [numberOf(message['error_status']), wordOf(message['error'])];
       const error = providerError({ status, type: type === 'unknown' ? null : type, message: '' });
       const reason = status === null ? 'incomplete' : 'transient-error';
       const retryInMs = numberOf(message['retry_delay_ms']) ?? 0;
@@ -223,12 +225,17 @@ function reduceRelay(state: TurnState, fact: RelayFact): Reduced {
     case 'usage':
       return [{ ...state, usage: { ...state.usage, seen: addUsage(state.usage.seen, fact.usage) } }, []];
     case 'answered': {
-      const provider = fact.status < 400 ? null : { status: fact.status, type: null, message: '' };
+      const { request, status } = fact;
+      // What goes on beside it, such as a sub-agent, does not mend a call that has failed.
+      if (status < 400 && request < (state.faults.provider?.request ?? 0)) return [state, []];
+      const provider = status < 400 ? null : { request, status, type: null, message: '' };
       return [{ ...state, faults: { ...state.faults, provider } }, []];
     }
     case 'ended': {
       if (fact.error === null) return [state, []];
-      const provider = { ...fact.error, status: state.faults.provider?.status ?? null };
+      const { request } = fact;
+      const known = state.faults.provider;
+      const provider = { ...fact.error, request, status: known?.request === request ? known.status : null };
       return [{ ...state, faults: { ...state.faults, provider } }, []];
     }
     case 'byte':

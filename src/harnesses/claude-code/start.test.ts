@@ -1,18 +1,15 @@
 // Programs that are not what they should be, as scripts in its place.
 
 import { afterAll, expect, test } from 'vitest';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createControlPeer } from './control-peer.ts';
 import { join } from 'node:path';
 import { listMembers } from '../../process/process-tree.ts';
-import { sessionIds } from '../../core/ids.ts';
-import { silentLogger } from '../../core/logger.ts';
+import { nativeOptions } from '../../../test/support/native-options.ts';
 import { startClaudeCode } from './start.ts';
-import { systemClock, systemRandom } from '../../system.ts';
 import { tmpdir } from 'node:os';
 import type { JsonObject } from '../../core/json.ts';
 import type { NativeFact } from '../foreign/native-fact.ts';
-import type { OpenNative } from '../foreign/runtime.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'reins-claude-stub-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -28,29 +25,10 @@ createInterface({ input: process.stdin }).on('line', (line) => {
 `;
 
 function stub(name: string, code: string, signal = new AbortController().signal) {
-  const folder = join(root, name);
-  for (const each of ['workspace', 'home', 'temporary']) mkdirSync(join(folder, each), { recursive: true });
-  const program = join(folder, 'claude.mjs');
+  const program = join(root, `${name}.mjs`);
   writeFileSync(program, `#!${process.execPath}\n${code}`);
   chmodSync(program, 0o755);
-  const options: OpenNative = {
-    lease: { url: 'http://127.0.0.1:9', token: 'lease', provider: 'anthropic', onFact() {} },
-    sessionId: sessionIds.make(name),
-    workspace: join(folder, 'workspace'),
-    home: join(folder, 'home'),
-    temporary: join(folder, 'temporary'),
-    model: 'test-model',
-    config: { base: 'claude-code', systemPrompt: null, instructions: null, disabledTools: [] },
-    mcpServers: [],
-    skillFolders: [],
-    resume: null,
-    remember: async () => {},
-    marker: systemRandom.token(),
-    signal,
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger,
-  };
+  const { options } = nativeOptions(root, { signal });
   const open = () => startClaudeCode({ program, host: { PATH: process.env['PATH'] } }, options);
   return { open, left: () => listMembers({ marker: options.marker, root: null }) };
 }
@@ -69,7 +47,7 @@ test('H-136: a program that ends at its start is named with what is known of why
   await expect(open()).rejects.toMatchObject({
     error: {
       type: 'AgentUnavailableError',
-      message: 'Claude Code exited with code 1 when it was started: it does not run as root in this mode.',
+      message: 'Claude Code exited with code 1 before it was ready: it does not run as root in this mode.',
     },
   });
   expect(await left()).toEqual([]);
@@ -81,7 +59,7 @@ test('B145: a start that is given up leaves nothing behind', async () => {
   const opened = open();
   await expect.poll(async () => (await left()).length).toBeGreaterThan(0);
   giveUp.abort();
-  await expect(opened).rejects.toMatchObject({ error: { type: 'HarnessError' } });
+  await expect(opened).rejects.toMatchObject({ error: { message: 'The start of Claude Code was stopped.' } });
   expect(await left()).toEqual([]);
 });
 
@@ -99,7 +77,7 @@ test.each([
   const turn = session.prompt({ content: [{ type: 'text', text: 'Go.' }] });
   expect(await lastFact(turn.facts)).toMatchObject({
     is: 'ended',
-    end: { as: 'failed', error: { type: 'HarnessError', message: `Claude Code ${how}.` } },
+    end: { as: 'failed', error: { type: 'HarnessError', message: `Claude Code ${how} while it was at work.` } },
   });
   expect(await session.gone).toMatch(new RegExp(`^Claude Code ${how}\\.`));
   await session.stop();

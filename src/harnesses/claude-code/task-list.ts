@@ -1,6 +1,6 @@
 // The program's task list is made and changed by tools of its own, one task at a time: the whole list is kept here (H-032).
 
-import { objectOf, textOf } from './fields.ts';
+import { objectOf, wordOf } from '../foreign/fields.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { NativeCall, NativeFact } from '../foreign/native-fact.ts';
 import type { Todo } from '../../core/run-event.ts';
@@ -15,14 +15,14 @@ export function changeTasks(tasks: readonly Task[], call: NativeCall, result: Js
   switch (call.name) {
     case 'TaskCreate': {
       const { id, subject } = objectOf(result['task']);
-      const [taskId, content] = [textOf(id), textOf(subject)];
+      const [taskId, content] = [wordOf(id), wordOf(subject)];
       if (taskId === null || content === null) return null;
       return [...tasks.filter((task) => task.id !== taskId), { id: taskId, content, status: 'pending' }];
     }
     case 'TaskUpdate': {
       if (result['success'] !== true) return null;
       const status = input['status'];
-      const subject = textOf(input['subject']);
+      const subject = wordOf(input['subject']);
       return tasks.flatMap((task): readonly Task[] => {
         if (task.id !== input['taskId']) return [task];
         if (status === 'deleted') return [];

@@ -5,8 +5,11 @@ import { directModel } from './direct-model.ts';
 import { globSync, realpathSync } from 'node:fs';
 import { openCodex } from './control.ts';
 import { runProcess } from '../../process/run-process.ts';
-import { RuntimeFault, type ForeignRuntime, type OpenNative } from '../foreign/runtime.ts';
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { programOf, unavailable } from '../foreign/start-step.ts';
+import { tmpdir } from 'node:os';
+import { writePrivate } from '../foreign/private-files.ts';
+import type { ForeignRuntime, OpenNative } from '../foreign/runtime.ts';
 import type { Capabilities } from '../harness.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Environment } from '../../process/child-environment.ts';
@@ -66,27 +69,38 @@ export function createCodexRuntime(parts: {
     install: `npm install --global @openai/codex@${tried}`,
   });
   let sandbox: SandboxMode | null = null;
+  let asking: Promise<SandboxMode | null> | null = null;
+  const tellSandbox = async (program: string) => {
+    if (sandbox !== null) return sandbox;
+    asking ??= sandboxOf(program, { clock, host, logger, marker: random.token() }).finally(() => (asking = null));
+    return (sandbox = await asking);
+  };
   return {
     base: 'codex',
     label,
-    capabilities,
+    get capabilities() {
+      return sandbox === 'danger-full-access' ? { ...capabilities, sandbox: 'none' as const } : capabilities;
+    },
     mcpTransports: ['http', 'stdio'],
     providers: ['openai'],
-    probe,
-    async open(open) {
+    async probe() {
       const status = await probe();
-      if (status.problem !== null || status.path === null) {
-        throw unavailable(status.problem?.message ?? `${label} is not there.`);
-      }
-      const program = programBehind(status.path);
-      const around = { open, host, logger };
-      sandbox ??= await sandboxOf(program, around);
-      return openCodex({ open, program, host, sandbox, catalogue: await placeCatalogue(program, around) });
+      if (status.problem === null && status.path !== null) await tellSandbox(programBehind(status.path));
+      return status;
+    },
+    async open(open) {
+      const program = programBehind(programOf(await probe(), label));
+      const mode = (await tellSandbox(program)) ?? 'workspace-write';
+      return openCodex({
+        open,
+        program,
+        host,
+        sandbox: mode,
+        catalogue: await placeCatalogue(program, { open, host }),
+      });
     },
   };
 }
-
-const unavailable = (message: string) => new RuntimeFault({ type: 'AgentUnavailableError', message, retryable: false });
 
 /** What npm puts on the path is a script that starts the program and stays; the program itself needs no script. */
 function programBehind(path: string): string {
@@ -97,33 +111,57 @@ function programBehind(path: string): string {
   return found === undefined ? path : realpathSync(`${cwd}/${found}`);
 }
 
-interface Around {
-  readonly open: OpenNative;
-  readonly host: Environment;
-  readonly logger: Logger;
-}
-
-/** Where the system lets no program build a sandbox, Codex would fail every command; then our permissions stand alone (H-401). */
-async function sandboxOf(program: string, around: Around): Promise<SandboxMode> {
-  if ((await printedBy(program, ['sandbox', '--', 'true'], around)) !== null) return 'workspace-write';
-  around.logger.warn('The sandbox of Codex does not work on this machine; its commands run without it.');
-  return 'danger-full-access';
+/**
+ * Where the system lets no program build a sandbox, Codex would fail every command; then our permissions stand alone (H-401).
+ * Null: a machine that is too busy to tell is no ground to do without one.
+ */
+async function sandboxOf(
+  program: string,
+  { clock, host, logger, marker }: Pick<OpenNative, 'clock' | 'logger' | 'marker'> & { readonly host: Environment },
+): Promise<SandboxMode | null> {
+  const home = await mkdtemp(join(tmpdir(), 'reins-probe-'));
+  try {
+    const { signal } = new AbortController();
+    const place = { clock, home, temporary: home, marker, signal };
+    const { end } = await printedBy(program, ['sandbox', '--', 'true'], { open: place, host });
+    if (end.how === 'timed-out') return null;
+    if (end.how === 'exited' && end.code === 0) return 'workspace-write';
+    logger.warn('The sandbox of Codex does not work on this machine; its commands run without it.');
+    return 'danger-full-access';
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
 }
 
 /** The file with the entry of a model that has to be kept from writing programs; null: it needs none. */
-async function placeCatalogue(program: string, around: Around): Promise<string | null> {
-  const { open, logger } = around;
-  const printed = await printedBy(program, ['debug', 'models', '--bundled'], around);
-  if (printed === null) logger.warn('Codex does not tell its models; one that writes programs cannot be kept from it.');
-  const entry = directModel(printed ?? '', open.model);
+async function placeCatalogue(
+  program: string,
+  { open, host }: { readonly open: OpenNative; readonly host: Environment },
+): Promise<string | null> {
+  const { end, text } = await printedBy(program, ['debug', 'models', '--bundled'], { open, host });
+  if (end.how === 'cancelled') throw unavailable(`${label} was stopped while it started.`);
+  if (end.how === 'timed-out') throw unavailable(`${label} did not answer within 10 s while it started.`);
+  const isTold = end.how === 'exited' && end.code === 0;
+  if (!isTold) open.logger.warn('Codex does not tell its models; one that writes programs cannot be kept from it.');
+  const entry = directModel(isTold ? text : '', open.model);
   if (entry === null) return null;
   const file = join(open.home, 'reins-models.json');
-  await writeFile(file, JSON.stringify({ models: [entry] }), { mode: 0o600 });
+  await writePrivate(file, { models: [entry] });
   return file;
 }
 
-/** What it says until it ends, which it does at once; null: it failed. */
-async function printedBy(program: string, args: readonly string[], { open, host }: Around): Promise<string | null> {
+/** What it says until it ends, which it does at once. */
+async function printedBy(
+  program: string,
+  args: readonly string[],
+  {
+    open,
+    host,
+  }: {
+    readonly open: Pick<OpenNative, 'clock' | 'home' | 'temporary' | 'marker' | 'signal'>;
+    readonly host: Environment;
+  },
+) {
   const chunks: Uint8Array[] = [];
   const { end } = await runProcess({
     clock: open.clock,
@@ -138,8 +176,5 @@ async function printedBy(program: string, args: readonly string[], { open, host 
     graceMs: 0,
     onOutput: (chunk) => chunks.push(chunk),
   });
-  if (end.how === 'cancelled') throw unavailable(`${label} was stopped while it started.`);
-  // A busy machine is no ground to do without a sandbox: the next start asks again.
-  if (end.how === 'timed-out') throw unavailable(`${label} did not answer within 10 s while it started.`);
-  return end.how === 'exited' && end.code === 0 ? Buffer.concat(chunks).toString() : null;
+  return { end, text: Buffer.concat(chunks).toString() };
 }

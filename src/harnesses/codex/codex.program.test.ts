@@ -15,7 +15,7 @@ import { findHarnessProgram } from '../../testing/harness-programs.ts';
 import { join } from 'node:path';
 import { listMembers } from '../../process/process-tree.ts';
 import { openRelay, type Relay } from '../relay/relay.ts';
-import { sessionIds } from '../../core/ids.ts';
+import { nativeOptions } from '../../../test/support/native-options.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { startHarnessModel, type HarnessModel } from '../../testing/harness-model/start-harness-model.ts';
 import { stopTree } from '../../process/stop-tree.ts';
@@ -67,36 +67,18 @@ describe.skipIf(found.kind === 'absent')(title, { timeout: 30_000 }, () => {
   function rig(config: Partial<RunConfig> = {}): Rig {
     const root = mkdtempSync(join(tmpdir(), 'reins-codex-'));
     folders.push(root);
-    for (const name of ['workspace', 'home', 'temporary']) mkdirSync(join(root, name), { mode: 0o700 });
-    const marker = systemRandom.token();
-    markers.push(marker);
-    const states: NativeState[] = [];
     const listeners: ((fact: RelayFact) => void)[] = [];
     const { token } = relay.lease({
       provider: 'openai',
       models: null,
       onFact: (fact) => listeners.forEach((listener) => listener(fact)),
     });
-    const options: OpenNative = {
+    const { options, states } = nativeOptions(root, {
       lease: { url: relay.url, token, provider: 'openai', onFact: (listener) => void listeners.push(listener) },
-      sessionId: sessionIds.make('program'),
-      workspace: join(root, 'workspace'),
-      home: join(root, 'home'),
-      temporary: join(root, 'temporary'),
-      model: 'test-model',
       config: { base: 'codex', systemPrompt: null, instructions: null, disabledTools: [], ...config },
-      mcpServers: [],
-      skillFolders: [],
-      resume: null,
-      async remember(state) {
-        states.push(state);
-      },
-      marker,
-      signal: new AbortController().signal,
-      clock: systemClock,
-      random: systemRandom,
-      logger: silentLogger,
-    };
+    });
+    const { marker } = options;
+    markers.push(marker);
     return {
       options,
       states,

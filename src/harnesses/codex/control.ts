@@ -5,15 +5,15 @@
 // S3. A tool that is disabled is refused here, whatever the permissions say (H-080).
 
 import { answerTo, kindOf, type RequestKind } from './requests.ts';
-import { asObject, startCodex, type CodexConnection, type StartOptions } from './start.ts';
+import { startCodex, type CodexConnection, type StartOptions } from './start.ts';
 import { createCodexState, type CodexState } from './replies.ts';
-import { createMailbox, type Mailbox } from '../../process/mailbox.ts';
+import { FactOutlet } from '../foreign/fact-outlet.ts';
+import { harnessError } from '../foreign/turn-endings.ts';
 import { inputOf } from './turn-input.ts';
-import { objectIn, textIn } from './fields.ts';
+import { objectOf, textOf } from '../foreign/fields.ts';
 import { reduceCodex, type CodexNative } from './reduce.ts';
-import type { ErrorInfo } from '../../core/outcome.ts';
 import type { GateWord, NativeInput, NativeSession, NativeTurn, OpenNative } from '../foreign/runtime.ts';
-import type { Gone } from '../foreign/line-process.ts';
+import type { JsonObject } from '../../core/json.ts';
 import type { NativeFact } from '../foreign/native-fact.ts';
 import type { RpcRequest } from '../foreign/rpc-peer.ts';
 import type { StoppedTree } from '../../process/stop-tree.ts';
@@ -36,14 +36,9 @@ class CodexSession implements NativeSession {
   readonly #open: OpenNative;
   readonly #connection: CodexConnection;
   readonly #disabled: ReadonlySet<string>;
+  readonly #outlet: FactOutlet;
   readonly #requests = new Map<string, OpenRequest>();
   #state: CodexState;
-  /** Of the turn that runs; null: none does. */
-  #facts: Mailbox<NativeFact> | null = null;
-  /** Said before the first turn. */
-  #early: NativeFact[] = [];
-  #end: ErrorInfo | null = null;
-  #isStopped = false;
 
   constructor(open: OpenNative, connection: CodexConnection) {
     this.#open = open;
@@ -51,7 +46,10 @@ class CodexSession implements NativeSession {
     this.#disabled = new Set(open.config.disabledTools);
     this.resumed = connection.resumed;
     this.#state = createCodexState(connection.threadId, open.workspace);
-    this.gone = connection.process.gone.then((gone) => this.#leave(gone));
+    const { clock, logger } = open;
+    const onOverflow = () => void this.stop();
+    this.#outlet = new FactOutlet({ label: 'Codex', version: connection.version, clock, logger, onOverflow });
+    this.gone = this.#outlet.follow(connection.process);
     open.lease.onFact((fact) => this.#take({ from: 'relay', fact }));
     connection.listen({
       onRequest: (request) => this.#ask(request),
@@ -60,14 +58,11 @@ class CodexSession implements NativeSession {
   }
 
   prompt(input: NativeInput): NativeTurn {
-    const facts = createMailbox<NativeFact>(1_024);
-    this.#facts = facts;
-    for (const fact of this.#early.splice(0)) void facts.put(fact);
+    const facts = this.#outlet.open();
     const turnId = this.#begin(input);
     turnId.catch((cause: unknown) => {
       this.#open.logger.warn('Codex began no turn.', { cause: String(cause) });
-      const error = { type: 'HarnessError', message: 'Codex did not begin the turn.', retryable: false } as const;
-      if (this.#facts === facts) this.#tell({ is: 'ended', end: { as: 'failed', error: this.#end ?? error } });
+      if (this.#outlet.isAt(facts)) this.#outlet.fail(harnessError('Codex did not begin the turn.'));
     });
     return {
       facts,
@@ -78,7 +73,6 @@ class CodexSession implements NativeSession {
   }
 
   stop(): Promise<StoppedTree> {
-    this.#isStopped = true;
     this.#connection.process.endInput();
     return this.#connection.process.stop();
   }
@@ -87,8 +81,8 @@ class CodexSession implements NativeSession {
     const { config, workspace } = this.#open;
     const outputSchema = config.outputSchema === undefined ? {} : { outputSchema: config.outputSchema };
     const params = { threadId: this.#state.thread, input: inputOf(input.content, workspace), ...outputSchema };
-    const answer = asObject(await this.#connection.peer.request('turn/start', params));
-    return textIn(objectIn(answer, 'turn'), 'id') ?? '';
+    const answer = objectOf(await this.#connection.peer.request('turn/start', params));
+    return textOf(objectOf(answer['turn'])['id']);
   }
 
   async #steer(turnId: string, text: string): Promise<void> {
@@ -131,17 +125,17 @@ class CodexSession implements NativeSession {
     const facts = this.#reduce({ from: 'request', id: request, method, params });
     const gate = facts.find((fact) => fact.is === 'gate' || fact.is === 'question');
     if (gate === undefined || this.#disabled.has(gate.call.name)) {
-      this.#tell(...facts.filter((fact) => fact !== gate));
+      this.#tell(facts.filter((fact) => fact !== gate));
       this.#connection.peer.answer(id, answerTo(kind, { say: 'deny', note: '' }));
       return true;
     }
     this.#requests.set(request, { id, kind, tool: gate.call.name });
-    this.#tell(...facts);
+    this.#tell(facts);
     return true;
   }
 
   #take(native: CodexNative): void {
-    this.#tell(...this.#reduce(native));
+    this.#tell(this.#reduce(native), native.from === 'relay' ? null : { ...native });
   }
 
   #reduce(native: CodexNative): readonly NativeFact[] {
@@ -150,23 +144,9 @@ class CodexSession implements NativeSession {
     return facts;
   }
 
-  #tell(...facts: readonly NativeFact[]): void {
-    for (const fact of facts) {
-      if (fact.is === 'gate-closed') this.#requests.delete(fact.request);
-      if (fact.is === 'degraded' && this.#facts === null) this.#early.push(fact);
-      void this.#facts?.put(fact);
-      if (fact.is !== 'ended') continue;
-      this.#facts?.close();
-      this.#facts = null;
-      this.#requests.clear();
-    }
-  }
-
-  #leave({ how, toOperator }: Gone): string {
-    const message = `Codex ${how} in the middle of a turn.`;
-    this.#end = { type: 'HarnessError', message, retryable: false };
-    if (!this.#isStopped) this.#open.logger.error('Codex is gone.', { toOperator });
-    this.#tell({ is: 'ended', end: this.#isStopped ? { as: 'interrupted' } : { as: 'failed', error: this.#end } });
-    return toOperator;
+  #tell(facts: readonly NativeFact[], native: JsonObject | null = null): void {
+    for (const fact of facts) if (fact.is === 'gate-closed') this.#requests.delete(fact.request);
+    this.#outlet.tell(facts, native);
+    if (!this.#outlet.isOpen) this.#requests.clear();
   }
 }

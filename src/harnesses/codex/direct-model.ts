@@ -3,7 +3,7 @@
 // switches that off, only the model's entry in the catalogue that Codex brings.
 
 import { isJsonObject, parsedOrText, type JsonObject, type JsonValue } from '../../core/json.ts';
-import { objectsIn, textIn } from './fields.ts';
+import { objectsOf, textOf, wordOf } from '../foreign/fields.ts';
 
 /**
  * The entry of a model that would write programs, changed so that it calls each tool itself. Null: it does so anyway, or
@@ -11,7 +11,7 @@ import { objectsIn, textIn } from './fields.ts';
  */
 export function directModel(printed: string, model: string): JsonObject | null {
   const entry = entryOf(catalogueIn(printed), model);
-  if (entry === null || textIn(entry, 'tool_mode')?.startsWith('code_mode') !== true) return null;
+  if (entry === null || wordOf(entry['tool_mode'])?.startsWith('code_mode') !== true) return null;
   return {
     ...withoutPrograms(entry),
     tool_mode: 'direct',
@@ -26,14 +26,14 @@ export function directModel(printed: string, model: string): JsonObject | null {
 function catalogueIn(printed: string): readonly JsonObject[] {
   // Warnings stand around it.
   const json = parsedOrText(printed.split('\n').find((line) => line.startsWith('{')) ?? '');
-  return isJsonObject(json) ? objectsIn(json, 'models') : [];
+  return isJsonObject(json) ? objectsOf(json['models']) : [];
 }
 
 /** As Codex looks it up: by the longest name that the model's begins with, whatever stands before a slash. */
 function entryOf(models: readonly JsonObject[], model: string): JsonObject | null {
   const name = model.slice(model.lastIndexOf('/') + 1);
-  const length = (entry: JsonObject) => (textIn(entry, 'slug') ?? '').length;
-  const fitting = models.filter((entry) => length(entry) > 0 && name.startsWith(textIn(entry, 'slug') ?? ''));
+  const length = (entry: JsonObject) => textOf(entry['slug']).length;
+  const fitting = models.filter((entry) => length(entry) > 0 && name.startsWith(textOf(entry['slug'])));
   return fitting.toSorted((a, b) => length(b) - length(a))[0] ?? null;
 }
 

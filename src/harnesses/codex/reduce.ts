@@ -4,7 +4,7 @@
 // C1. A call that was asked about is not asked about again: a second request for it would run it without the sandbox.
 // C2. What is said of another turn or thread is dropped; `ended` is said once a turn.
 
-import { callOf, commandIn, endOf, filesOf } from './tool-items.ts';
+import { callOf, commandIn, endOf, filesOf, pathsIn } from './tool-items.ts';
 import { askedMcpName, kindOf, questionsIn } from './requests.ts';
 import {
   accept,
@@ -17,7 +17,7 @@ import {
   type CodexState,
   type Step,
 } from './replies.ts';
-import { countIn, listIn, objectIn, objectsIn, textIn } from './fields.ts';
+import { countOf, listOf, objectOf, objectsOf, textOf, wordOf } from '../foreign/fields.ts';
 import { cutReply, readError } from './read-error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { NativeEnd, NativeFact, UseKind } from '../foreign/native-fact.ts';
@@ -32,10 +32,10 @@ export type CodexNative =
 export function reduceCodex(state: CodexState, native: CodexNative): Step {
   if (native.from === 'relay') return reduceRelay(state, native.fact);
   const { method, params } = native;
-  const thread = textIn(params, 'threadId');
+  const thread = wordOf(params['threadId']);
   if (thread !== null && thread !== state.thread) return [state, []];
   if (native.from === 'request') return ask(state, native);
-  const turn = textIn(params, 'turnId');
+  const turn = wordOf(params['turnId']);
   // The usage so far is told on resuming, under the turn that told it last.
   if (turn !== null && turn !== state.turn && method !== 'thread/tokenUsage/updated') return [state, []];
   return notify(state, method, params);
@@ -45,35 +45,35 @@ function notify(state: CodexState, method: string, params: JsonObject): Step {
   switch (method) {
     case 'turn/started':
       return [
-        { ...state, turn: textIn(objectIn(params, 'turn'), 'id'), reply: 'none', calls: [], gated: [] },
+        { ...state, turn: wordOf(objectOf(params['turn'])['id']), reply: 'none', calls: [], gated: [] },
         [{ is: 'progress' }],
       ];
     case 'turn/completed':
-      return endTurn(state, objectIn(params, 'turn'));
+      return endTurn(state, objectOf(params['turn']));
     case 'item/started':
-      return startItem(state, objectIn(params, 'item'));
+      return startItem(state, objectOf(params['item']));
     case 'item/completed':
-      return endItem(state, objectIn(params, 'item'));
+      return endItem(state, objectOf(params['item']));
     case 'item/agentMessage/delta':
       return during(state, [{ is: 'text', key: keyOf(params), text: deltaOf(params) }]);
     case 'item/reasoning/summaryTextDelta':
       return during(state, [
-        { is: 'thinking', key: partKey(keyOf(params), countIn(params, 'summaryIndex')), text: deltaOf(params) },
+        { is: 'thinking', key: partKey(keyOf(params), countOf(params['summaryIndex'])), text: deltaOf(params) },
       ]);
     case 'item/reasoning/textDelta':
       return during(state, [{ is: 'thinking', key: `${keyOf(params)}:raw`, text: deltaOf(params) }]);
     case 'item/commandExecution/outputDelta':
       return [state, [{ is: 'call-output', id: keyOf(params), text: deltaOf(params) }]];
     case 'thread/tokenUsage/updated':
-      return countTokens(state, objectIn(params, 'tokenUsage'));
+      return countTokens(state, objectOf(params['tokenUsage']));
     case 'error':
-      return params['willRetry'] === true ? lose(state, objectIn(params, 'error')) : [state, []];
+      return params['willRetry'] === true ? lose(state, objectOf(params['error'])) : [state, []];
     case 'turn/plan/updated':
-      return [state, [{ is: 'todos', todos: objectsIn(params, 'plan').map(todoOf) }]];
+      return [state, [{ is: 'todos', todos: objectsOf(params['plan']).map(todoOf) }]];
     case 'model/rerouted':
-      return [state, served(textIn(params, 'toModel'))];
+      return [state, served(wordOf(params['toModel']))];
     case 'mcpServer/startupStatus/updated':
-      return [state, params['status'] === 'failed' ? [{ is: 'degraded', what: `mcp:${textIn(params, 'name')}` }] : []];
+      return [state, params['status'] === 'failed' ? [{ is: 'degraded', what: `mcp:${wordOf(params['name'])}` }] : []];
     case 'serverRequest/resolved':
       return [state, [{ is: 'gate-closed', request: JSON.stringify(params['requestId'] ?? null) }]];
     default:
@@ -86,7 +86,7 @@ const asides =
   /^(account|app|remoteControl|project|fs|skills|hook)\/|^thread\/(started|status|readState|settings|name|goal|closed|queue|environment)|^item\/(reasoning\/summaryPartAdded|fileChange|mcpToolCall\/progress|plan|commandExecution\/terminalInteraction)|^turn\/(diff|moderation)|^thread\/compacted$|^(warning|configWarning|guardianWarning|deprecationNotice|error)$|^model\/(verification|safetyBuffering)/;
 
 function startItem(state: CodexState, item: JsonObject): Step {
-  switch (textIn(item, 'type') ?? '') {
+  switch (textOf(item['type'])) {
     case 'userMessage':
       // Steered while it speaks, Codex drops the reply and asks anew (H-403).
       return state.reply === 'open' && state.calls.length === 0
@@ -100,7 +100,7 @@ function startItem(state: CodexState, item: JsonObject): Step {
     default: {
       const call = callOf(item);
       if (call !== null) return addCall(state, call);
-      const type = textIn(item, 'type') ?? '';
+      const type = textOf(item['type']);
       return [state, silent.has(type) ? [] : [{ is: 'unknown', kind: `item:${type}` }]];
     }
   }
@@ -110,12 +110,12 @@ function startItem(state: CodexState, item: JsonObject): Step {
 const silent = new Set(['plan', 'hookPrompt', 'functionCallOutput', 'sleep']);
 
 function endItem(state: CodexState, item: JsonObject): Step {
-  const id = textIn(item, 'id') ?? '';
-  switch (textIn(item, 'type') ?? '') {
+  const id = textOf(item['id']);
+  switch (textOf(item['type'])) {
     case 'agentMessage':
-      return during(state, [{ is: 'text-whole', key: id, text: textIn(item, 'text') ?? '' }]);
+      return during(state, [{ is: 'text-whole', key: id, text: textOf(item['text']) }]);
     case 'reasoning': {
-      const summary = listIn(item, 'summary').map(String);
+      const summary = listOf(item['summary']).map(String);
       return during(
         state,
         summary.map((text, index) => ({ is: 'thinking-whole', key: partKey(id, index), text })),
@@ -135,20 +135,20 @@ function endItem(state: CodexState, item: JsonObject): Step {
 }
 
 function endTurn(state: CodexState, turn: JsonObject): Step {
-  if (state.turn === null || textIn(turn, 'id') !== state.turn) return [state, []];
+  if (state.turn === null || wordOf(turn['id']) !== state.turn) return [state, []];
   const end = endOfTurn(turn);
   const [over, facts] = end.as === 'completed' && state.reply === 'open' ? accept(state, null) : [state, []];
   return [{ ...over, turn: null, reply: 'none', calls: [] }, [...facts, { is: 'ended', end }]];
 }
 
 function endOfTurn(turn: JsonObject): NativeEnd {
-  switch (textIn(turn, 'status') ?? '') {
+  switch (textOf(turn['status'])) {
     case 'completed':
       return { as: 'completed' };
     case 'interrupted':
       return { as: 'interrupted' };
     default: {
-      const error = objectIn(turn, 'error');
+      const error = objectOf(turn['error']);
       const stopReason = cutReply(error);
       return stopReason === null ? { as: 'failed', error: readError(error) } : { as: 'completed', stopReason };
     }
@@ -163,18 +163,18 @@ function ask(state: CodexState, { id: request, method, params }: Extract<CodexNa
   const fact: NativeFact =
     kind === 'questions'
       ? { is: 'question', request, call, questions: questionsIn(params) }
-      : { is: 'gate', request, call, ...useKindOf(call.name) };
+      : { is: 'gate', request, call, ...useKindOf(call.name), ...pathsIn(call) };
   const next = { ...added, gated: [...added.gated, call.id] };
   return [next, [...facts, fact]];
 }
 
 function askedCall(state: CodexState, kind: NonNullable<ReturnType<typeof kindOf>>, params: JsonObject) {
-  const id = textIn(params, 'itemId') ?? '';
+  const id = textOf(params['itemId']);
   const announced = state.calls.find((call) => call.id === id);
   switch (kind) {
     case 'command': {
       // What is typed into a command that runs is asked about under an id of its own.
-      const typed = textIn(params, 'approvalId');
+      const typed = wordOf(params['approvalId']);
       if (typed !== null) return { id: typed, name: 'write_stdin', input: toPlain(params) };
       return announced ?? { id, ...commandIn(params) };
     }
@@ -182,13 +182,13 @@ function askedCall(state: CodexState, kind: NonNullable<ReturnType<typeof kindOf
       return announced ?? { id, name: 'apply_patch', input: {} };
     case 'mcp-call': {
       const name = askedMcpName(params);
-      const input = objectIn(params, '_meta')['tool_params'] ?? {};
+      const input = objectOf(params['_meta'])['tool_params'] ?? {};
       const announcedCalls = state.calls.filter((call) => call.name === name);
       if (announcedCalls.length === 0) return { id: name, name, input };
       return announcedCalls.find((call) => !state.gated.includes(call.id)) ?? null;
     }
     case 'questions':
-      return { id, name: 'request_user_input', input: { questions: listIn(params, 'questions') } };
+      return { id, name: 'request_user_input', input: { questions: listOf(params['questions']) } };
     case 'form':
     case 'permissions':
     case 'host-tool':
@@ -196,9 +196,9 @@ function askedCall(state: CodexState, kind: NonNullable<ReturnType<typeof kindOf
   }
 }
 
-const keyOf = (params: JsonObject): string => textIn(params, 'itemId') ?? '';
+const keyOf = (params: JsonObject): string => textOf(params['itemId']);
 const partKey = (id: string, index: number): string => `${id}:${index}`;
-const deltaOf = (params: JsonObject): string => textIn(params, 'delta') ?? '';
+const deltaOf = (params: JsonObject): string => textOf(params['delta']);
 
 function todoOf({ step, status }: JsonObject) {
   const known = status === 'completed' ? status : status === 'inProgress' ? 'in_progress' : 'pending';

@@ -5,7 +5,7 @@
 //     still be under way when the relay has seen all.
 // R2. Without a relay the usage is the mark of every reply. It comes after the tools, so gates wait for the book (H-022).
 
-import { countIn, objectIn } from './fields.ts';
+import { countOf, objectOf } from '../foreign/fields.ts';
 import { readError, resetReasonOf, stopReasonOf } from './read-error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { NativeCall, NativeFact } from '../foreign/native-fact.ts';
@@ -102,9 +102,9 @@ export function accept(state: CodexState, told: Usage | null): Step {
 }
 
 export function countTokens(state: CodexState, usage: JsonObject): Step {
-  const last = objectIn(usage, 'last');
-  const totalTokens = countIn(objectIn(usage, 'total'), 'totalTokens');
-  const counted = { ...state, totalTokens, contextTokens: countIn(last, 'totalTokens') || state.contextTokens };
+  const last = objectOf(usage['last']);
+  const totalTokens = countOf(objectOf(usage['total'])['totalTokens']);
+  const counted = { ...state, totalTokens, contextTokens: countOf(last['totalTokens']) || state.contextTokens };
   // After a failure the old total is told again.
   if (totalTokens <= state.totalTokens) return [counted, []];
   const told = usageIn(last);
@@ -123,13 +123,13 @@ export function countTokens(state: CodexState, usage: JsonObject): Step {
 
 /** Null where all is zero: then it was not reported (H-031). */
 function usageIn(last: JsonObject): Usage | null {
-  if (countIn(last, 'inputTokens') + countIn(last, 'outputTokens') === 0) return null;
+  if (countOf(last['inputTokens']) + countOf(last['outputTokens']) === 0) return null;
   return {
-    inputTokens: countIn(last, 'inputTokens'),
-    outputTokens: countIn(last, 'outputTokens'),
-    cacheReadInputTokens: countIn(last, 'cachedInputTokens'),
-    cacheCreationInputTokens: countIn(last, 'cacheWriteInputTokens'),
-    thinkingTokens: countIn(last, 'reasoningOutputTokens'),
+    inputTokens: countOf(last['inputTokens']),
+    outputTokens: countOf(last['outputTokens']),
+    cacheReadInputTokens: countOf(last['cachedInputTokens']),
+    cacheCreationInputTokens: countOf(last['cacheWriteInputTokens']),
+    thinkingTokens: countOf(last['reasoningOutputTokens']),
   };
 }
 

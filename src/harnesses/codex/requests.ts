@@ -1,7 +1,7 @@
 // What Codex asks us, and what we may say to it (H-400, H-044). Whatever is not granted by an answer of our own is refused.
 
 import { mcpName } from './tool-items.ts';
-import { objectIn, objectsIn, textIn } from './fields.ts';
+import { objectOf, objectsOf, textOf, wordOf } from '../foreign/fields.ts';
 import type { GateWord } from '../foreign/runtime.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Question } from '../../core/questions.ts';
@@ -19,7 +19,7 @@ export function kindOf(method: string, params: JsonObject): RequestKind | null {
       return 'questions';
     case 'mcpServer/elicitation/request':
       // Calls of MCP tools are asked about in the form of a question of their server.
-      return objectIn(params, '_meta')['codex_approval_kind'] === 'mcp_tool_call' ? 'mcp-call' : 'form';
+      return objectOf(params['_meta'])['codex_approval_kind'] === 'mcp_tool_call' ? 'mcp-call' : 'form';
     case 'item/permissions/requestApproval':
       return 'permissions';
     case 'item/tool/call':
@@ -53,15 +53,15 @@ export function answerTo(kind: RequestKind, word: GateWord): JsonObject {
 }
 
 export function askedMcpName(params: JsonObject): string {
-  return mcpName(textIn(params, 'serverName'), textIn(objectIn(params, '_meta'), 'tool_name'));
+  return mcpName(wordOf(params['serverName']), wordOf(objectOf(params['_meta'])['tool_name']));
 }
 
 export function questionsIn(params: JsonObject): readonly Question[] {
-  return objectsIn(params, 'questions').map((each): Question => {
-    const options = objectsIn(each, 'options').flatMap((option) => textIn(option, 'label') ?? []);
+  return objectsOf(params['questions']).map((each): Question => {
+    const options = objectsOf(each['options']).flatMap((option) => wordOf(option['label']) ?? []);
     return {
-      id: textIn(each, 'id') ?? '',
-      question: textIn(each, 'question') ?? '',
+      id: textOf(each['id']),
+      question: textOf(each['question']),
       ...(options.length === 0 ? {} : { options, allowFreeForm: each['isOther'] === true }),
     };
   });

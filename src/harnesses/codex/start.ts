@@ -1,11 +1,11 @@
 import { createRpcPeer, RpcError, type RpcPeer, type RpcRequest } from '../foreign/rpc-peer.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
-import { objectIn, textIn } from './fields.ts';
-import { runtimeEnvironment, startLineProcess, type LineProcess } from '../foreign/line-process.ts';
+import { handshakeMs, launch, resumeMs, shakeHands, unavailable, type Within } from '../foreign/start-step.ts';
+import { objectOf, textOf, wordOf } from '../foreign/fields.ts';
+import { runtimeEnvironment, type LineProcess } from '../foreign/line-process.ts';
 import { RuntimeFault, type OpenNative } from '../foreign/runtime.ts';
 import { threadSettings, type ThreadChoices } from './thread-settings.ts';
-import { within } from '../../core/within.ts';
 import type { Environment } from '../../process/child-environment.ts';
+import type { JsonObject, JsonValue } from '../../core/json.ts';
 
 export interface CodexListener {
   /** Answers it, now or later; false: it is none that is known. */
@@ -17,6 +17,7 @@ export interface CodexConnection {
   readonly process: LineProcess;
   readonly peer: RpcPeer;
   readonly threadId: string;
+  readonly version: string | null;
   readonly resumed: boolean;
   /** From the first on; what came before is told at once. */
   listen(listener: CodexListener): void;
@@ -29,8 +30,7 @@ export interface StartOptions extends ThreadChoices {
   readonly host: Environment;
 }
 
-const handshakeMs = 30_000;
-const resumeMs = 20_000;
+const label = 'Codex';
 
 export function codexEnvironment(host: Environment, { home, temporary }: Pick<OpenNative, 'home' | 'temporary'>) {
   const own = { CODEX_HOME: home, RUST_LOG: 'error', NO_COLOR: '1' };
@@ -39,7 +39,6 @@ export function codexEnvironment(host: Environment, { home, temporary }: Pick<Op
 
 /** @throws RuntimeFault  It cannot work; nothing of it is left. */
 export async function startCodex({ open, program, host, ...choices }: StartOptions): Promise<CodexConnection> {
-  const { clock, workspace: cwd, marker } = open;
   let line: LineProcess | null = null;
   let listener: CodexListener | null = null;
   const early: (readonly [method: string, params: JsonObject])[] = [];
@@ -48,71 +47,57 @@ export async function startCodex({ open, program, host, ...choices }: StartOptio
     onRequest: (request) => listener?.onRequest(request) ?? false,
     onNotification: (...told) => (listener === null ? void early.push(told) : listener.onNotification(...told)),
   });
-  const process = await startLineProcess({
-    clock,
-    label: 'Codex',
+  const process = await launch(open, {
+    label,
     program,
     args: ['app-server'],
-    cwd,
-    env: { ...codexEnvironment(host, open), PWD: cwd },
-    marker,
-    secrets: [open.lease.token],
+    env: { ...codexEnvironment(host, open), PWD: open.workspace },
     onValue: (value) => peer.receive(value),
   });
   line = process;
-  const gone = process.gone.then(({ how }) => peer.close(`It ${how}.`));
-  try {
-    const thread = await beforeDeadline(openThread(peer, open, choices), { open, ms: handshakeMs });
-    return {
-      ...thread,
-      process,
-      peer,
-      listen(heard) {
-        listener = heard;
-        for (const told of early.splice(0)) heard.onNotification(...told);
-      },
-    };
-  } catch (cause) {
-    await process.stop();
-    await gone;
-    const diagnostics = process.diagnostics();
-    open.logger.error('Codex could not be opened.', { diagnostics }, cause);
-    throw cause instanceof RuntimeFault ? cause : unavailable('Codex did not open a session.', cause);
-  }
+  void process.gone.then(({ how }) => peer.close(`It ${how}.`));
+  const thread = await shakeHands({ label, process, options: open }, (within) =>
+    openThread({ peer, within, open }, choices),
+  );
+  return {
+    ...thread,
+    process,
+    peer,
+    listen(heard) {
+      listener = heard;
+      for (const told of early.splice(0)) heard.onNotification(...told);
+    },
+  };
 }
 
-function unavailable(message: string, cause?: unknown): RuntimeFault {
-  return new RuntimeFault({ type: 'AgentUnavailableError', message, retryable: true }, { cause });
+interface Opening {
+  readonly peer: RpcPeer;
+  readonly within: Within;
+  readonly open: OpenNative;
 }
 
-async function beforeDeadline<T>(work: Promise<T>, { open, ms }: { open: OpenNative; ms: number }): Promise<T> {
-  const { clock, signal } = open;
-  await within(work, { clock, ms, signal });
-  const why = signal.aborted ? 'was stopped while it started' : `did not answer within ${ms / 1_000} s`;
-  return await Promise.race([work, Promise.reject(unavailable(`Codex ${why}.`))]);
-}
-
-async function openThread(peer: RpcPeer, open: OpenNative, choices: ThreadChoices) {
-  const hello = await peer.request('initialize', {
+async function openThread({ peer, within, open }: Opening, choices: ThreadChoices) {
+  const ask = (method: string, params: JsonObject) => within(handshakeMs, peer.request(method, params));
+  const hello = await ask('initialize', {
     clientInfo: { name: 'reins', title: 'Reins', version: '1' },
     capabilities: { experimentalApi: true, requestAttestation: false },
   });
   peer.notify('initialized', {});
-  if (open.skillFolders.length > 0) await peer.request('skills/extraRoots/set', { extraRoots: open.skillFolders });
+  if (open.skillFolders.length > 0) await ask('skills/extraRoots/set', { extraRoots: open.skillFolders });
   const settings = threadSettings(open, choices);
-  const old = open.resume === null ? null : await resumeThread(peer, open, settings);
-  const threadId = old ?? threadIn(await peer.request('thread/start', settings));
-  const version = /^reins\/(\S+)/.exec(textIn(asObject(hello), 'userAgent') ?? '')?.[1] ?? null;
+  const old = open.resume === null ? null : await resumeThread({ peer, within, open }, settings);
+  const threadId = old ?? threadIn(await ask('thread/start', settings));
+  const version = /^reins\/(\S+)/.exec(textOf(objectOf(hello)['userAgent']))?.[1] ?? null;
   await open.remember({ nativeId: threadId, version });
-  return { threadId, resumed: old !== null };
+  return { threadId, version, resumed: old !== null };
 }
 
 /** Null: Codex has it no more, or cannot go on from it (H-071). */
-async function resumeThread(peer: RpcPeer, open: OpenNative, settings: JsonObject): Promise<string | null> {
+async function resumeThread({ peer, within, open }: Opening, settings: JsonObject): Promise<string | null> {
   try {
     const threadId = open.resume?.nativeId ?? '';
     const answered = peer.request('thread/resume', { ...settings, threadId, excludeTurns: true });
-    return threadIn(await beforeDeadline(answered, { open, ms: resumeMs }));
+    return threadIn(await within(resumeMs, answered));
   } catch (cause) {
     if (!(cause instanceof RpcError) && !(cause instanceof RuntimeFault)) throw cause;
     open.logger.warn('Codex could not resume its thread.', { cause: cause.message });
@@ -121,11 +106,7 @@ async function resumeThread(peer: RpcPeer, open: OpenNative, settings: JsonObjec
 }
 
 function threadIn(answer: JsonValue): string {
-  const id = textIn(objectIn(asObject(answer), 'thread'), 'id');
+  const id = wordOf(objectOf(objectOf(answer)['thread'])['id']);
   if (id === null) throw unavailable('Codex opened a session without a name.');
   return id;
-}
-
-export function asObject(value: JsonValue): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

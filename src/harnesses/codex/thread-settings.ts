@@ -1,3 +1,4 @@
+import { instructionsOf } from '../foreign/instructions-of.ts';
 import { treeVariable } from '../../process/child-environment.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { OpenNative, ResolvedMcpServer } from '../foreign/runtime.ts';
@@ -23,7 +24,7 @@ export function threadSettings(open: OpenNative, { sandbox, catalogue }: ThreadC
     // Every command and patch is asked about; what may run is decided by our permissions alone (H-040).
     approvalPolicy: 'untrusted',
     sandbox,
-    developerInstructions: instructionsOf(open),
+    developerInstructions: instructionsOf(config, config.disabledTools) ?? '',
     config: {
       ...features(config.disabledTools, config.permissions?.questions === true),
       'model_providers.reins': {
@@ -55,12 +56,6 @@ export function threadSettings(open: OpenNative, { sandbox, catalogue }: ThreadC
       mcp_servers: Object.fromEntries(mcpServers.map((each) => [each.name, mcpServer(each, open)])),
     },
   };
-}
-
-function instructionsOf({ config }: OpenNative): string {
-  const { systemPrompt, instructions, disabledTools } = config;
-  const forbidden = disabledTools.length === 0 ? null : `You must not use these tools: ${disabledTools.join(', ')}.`;
-  return [systemPrompt, instructions, forbidden].filter((each) => each !== null).join('\n\n');
 }
 
 /** Tools that a feature of Codex removes; any other is refused when it is called (H-407). */

@@ -10,6 +10,7 @@
 
 import { parkRun, type Ending } from '../../core/closing.ts';
 import { evolve, isOpen, type RunState } from '../../core/run-state.ts';
+import type { ErrorInfo } from '../../core/outcome.ts';
 import type { EventDraft, RunEvent } from '../../core/run-event.ts';
 import { folded, groupsOf, type Taken } from './turn-groups.ts';
 import { harnessError, lastSaid, roundsAreSpent, roundsEnding, timeEnding } from './turn-endings.ts';
@@ -24,6 +25,7 @@ import type { GateWord, NativeSession, NativeTurn } from './runtime.ts';
 import type { Judgement } from './judge.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { NativeEnd, NativeFact } from './native-fact.ts';
+import type { RunMeter } from '../relay/run-meter.ts';
 import type { TurnOptions } from '../harness.ts';
 
 /** A native turn that is under way, kept over a park. */
@@ -31,6 +33,10 @@ export interface LiveTurn {
   readonly session: NativeSession & {
     /** No call to a model begins any more; one that is under way may end by itself, and is cut soon after (H-060). */
     cutOff(): void;
+    /** Of its lease. */
+    readonly meter: Pick<RunMeter, 'begin' | 'cut' | 'beyond'>;
+    /** Why it has failed, where that is better known than by what it said; null: it is not. */
+    whyEnded(): Promise<string | null>;
   };
   turn: NativeTurn;
   readonly book: TurnBook;
@@ -62,7 +68,8 @@ export interface DriveOptions extends Pick<TurnOptions, 'signal' | 'pause' | 'ou
 
 const holdMs = 2_000;
 const interruptMs = 3_000;
-const stopMs = 10_000;
+/** Within the time that a host gives: what is left is named then, and not that nobody knows (H-060). */
+const stopMs = 8_900;
 
 type Drive<T = void> = AsyncGenerator<readonly EventDraft[], T, Taken>;
 
@@ -90,6 +97,10 @@ class TurnDriver {
   readonly #live: LiveTurn;
   #state: RunState;
   #heard = false;
+  /** Of the work; that the connection lives is another figure (H-110). */
+  #progressAtMs: number;
+  /** A call was asked for that has no round any more (H-081). */
+  #isOutOfRounds = false;
   /** Whether the native turn goes on. */
   #isWorking = true;
   #outside: Promise<Happening> | null = null;
@@ -101,6 +112,7 @@ class TurnDriver {
     this.#o = options;
     this.#live = options.live;
     this.#state = state;
+    this.#progressAtMs = options.clock.now();
     this.#live.book.fold(state);
     this.#outsideEvents = options.outside(this.#left.signal)[Symbol.asyncIterator]();
     const { signal } = options;
@@ -167,6 +179,8 @@ class TurnDriver {
     const next = await Promise.race(sources);
     timer.abort();
     if (next.is === 'facts') live.coming = null;
+    if (next.is === 'facts' || (next.is === 'outside' && next.event?.type === 'approval-decided'))
+      this.#progressAtMs = this.#o.clock.now();
     // One that has ended stays as it is, and is not asked again.
     if (next.is === 'outside') this.#outside = next.event === null ? new Promise(() => {}) : null;
     return next;
@@ -177,12 +191,12 @@ class TurnDriver {
     if (book.isHolding) return { ms: holdMs, why: 'hold' };
     const { firstSeconds, modelSeconds, toolSeconds } = this.#o.silence;
     if (waiting.size > 0 && !book.isRunningCall) return null;
-    const silence = (seconds: number) => ({ ms: seconds * 1_000, why: 'silence' }) as const;
+    const silence = (seconds: number, sinceMs = this.#progressAtMs) =>
+      ({ ms: Math.max(0, sinceMs + seconds * 1_000 - this.#o.clock.now()), why: 'silence' }) as const;
     if (!this.#heard) return silence(firstSeconds);
     if (book.isRunningCall) return silence(toolSeconds);
     const stage = this.#state.open?.stage;
-    const waits = stage?.at === 'backoff' ? Math.max(0, stage.untilMs - this.#o.clock.now()) / 1_000 : 0;
-    return silence(waits + modelSeconds);
+    return silence(modelSeconds, Math.max(this.#progressAtMs, stage?.at === 'backoff' ? stage.untilMs : 0));
   }
 
   async *#yieldGroups(drafts: readonly EventDraft[]): Drive {
@@ -223,8 +237,9 @@ class TurnDriver {
       return void waiting.set(gate.request, { gate, approvalId: pending.approvalId });
     }
     if (roundsAreSpent(this.#state)) {
-      const content = 'Not run: the task has used up its tool rounds.';
-      return yield* this.#refuse(gate, { say: 'deny', note: content }, content);
+      // Not answered in the log: its item stays incomplete, and the run ends with it (UD-02).
+      this.#isOutOfRounds = true;
+      return turn.answer(gate.request, { say: 'cancelled' });
     }
     const judgement = await this.#o.judge(gate, this.#state);
     switch (judgement.level) {
@@ -344,15 +359,17 @@ class TurnDriver {
       yield* this.#yieldGroups(
         book.take([{ is: 'reply-accepted', finishReason: 'end-turn', raw: null, usage: null }], nowMs).drafts,
       );
-    const ending = this.#endingOf(end);
+    const ending = await this.#endingOf(end);
     if (end.as !== 'completed') {
       yield* this.#endWith(ending);
       return true;
     }
     while (this.#state.unread.length === 0) {
+      this.#settleUsage();
       yield* this.#yieldGroups(book.end(ending, this.#o.clock.now()));
       if (this.#state.result !== null) return true;
     }
+    this.#settleUsage();
     yield* this.#yieldGroups(book.endStep(nowMs));
     const { unread } = this.#state;
     for (const id of unread) this.#live.told.add(id);
@@ -365,10 +382,17 @@ class TurnDriver {
 
   /** An ending that a word overtook stands after it: this one is final. */
   async *#endWith(ending: Ending): Drive {
-    while (this.#state.result === null) yield* this.#yieldGroups(this.#live.book.end(ending, this.#o.clock.now()));
+    while (this.#state.result === null) {
+      this.#settleUsage();
+      yield* this.#yieldGroups(this.#live.book.end(ending, this.#o.clock.now()));
+    }
   }
 
-  #endingOf(end: NativeEnd): Ending {
+  #settleUsage(): void {
+    this.#live.book.settleUsage((known) => this.#live.session.meter.beyond(known));
+  }
+
+  async #endingOf(end: NativeEnd): Promise<Ending> {
     switch (end.as) {
       case 'completed': {
         if (roundsAreSpent(this.#state) && (this.#state.open?.calls.length ?? 0) > 0) return roundsEnding(this.#state);
@@ -379,16 +403,27 @@ class TurnDriver {
       case 'limited':
         return { status: 'completed', stopReason: end.stopReason, budget: end.budget };
       case 'interrupted':
-        return { status: 'failed', error: harnessError('The agent was interrupted, and not by this server.') };
+        return this.#failed(harnessError('The agent was interrupted, and not by this server.'));
       case 'failed':
-        return { status: 'failed', error: end.error };
+        // Refused for a spent budget, it could only fail (H-204).
+        return this.#live.session.meter.cut ?? this.#failed(end.error);
     }
   }
 
+  async #failed(error: ErrorInfo): Promise<Ending> {
+    const why = await this.#live.session.whyEnded();
+    return { status: 'failed', error: why === null ? error : harnessError(why) };
+  }
+
   async *#stopForBudget(): Drive<boolean> {
+    if (this.#isOutOfRounds) {
+      await this.#quiet();
+      yield* this.#endWith(roundsEnding(this.#state));
+      return true;
+    }
     const { open } = this.#state;
     if (open !== null && open.stage.at !== 'accepted') return false;
-    const spent = spentBudget(this.#state);
+    const spent = spentBudget(this.#state) ?? this.#live.session.meter.cut;
     if (spent === null || this.#state.last === null) return false;
     await this.#quiet();
     yield* this.#endWith(spent);
@@ -407,13 +442,24 @@ class TurnDriver {
   /** V4. */
   async *#endStuck(): Drive {
     const phase = !this.#heard ? 'its start' : this.#live.book.isRunningCall ? 'a tool call' : 'a model call';
+    const { session, turn } = this.#live;
+    const nowMs = this.#o.clock.now();
+    const { heardAtMs = null } = turn.facts;
+    const heardSecondsAgo = heardAtMs === null ? null : Math.round((nowMs - heardAtMs) / 1_000);
+    const isConnected = heardAtMs !== null && heardAtMs > this.#progressAtMs;
     await this.#quiet();
-    const { session } = this.#live;
     session.gone.then(
-      (said) => this.#o.logger.warn('A runtime was silent for too long.', { harness: this.#o.label, phase, said }),
+      (said) =>
+        this.#o.logger.warn('A runtime made no progress for too long.', {
+          harness: this.#o.label,
+          phase,
+          heardSecondsAgo,
+          said,
+        }),
       () => undefined,
     );
-    const error = harnessError(`${this.#o.label} gave no sign of life during ${phase} and was stopped.`);
+    const beyond = isConnected ? ' beyond its heartbeat' : '';
+    const error = harnessError(`${this.#o.label} gave no sign of life during ${phase}${beyond} and was stopped.`);
     yield* this.#endWith({ status: 'failed', error });
   }
 

@@ -34,6 +34,7 @@ test.for([
   ['is not on the path', null, 'not-installed', /is not installed: get agent$/],
   ['may not be executed', program('closed', '#!/bin/sh\necho agent 2.0.0', 0o644), 'not-executable', /may not be exec/],
   ['has no interpreter', program('lost', '#!/no/such/thing\n'), 'start-failed', /cannot be started/],
+  ['is no program', program('text', 'sleep 20\n'), 'not-executable', /names no program to run it/],
   ['is another program', program('other', '#!/bin/sh\necho other 2.0.0'), 'start-failed', /does not say that it is/],
   ['breaks', program('broken', '#!/bin/sh\necho secret >&2; exit 127'), 'start-failed', /does not say that it is/],
 ] as const)(

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { findProgram } from '../../process/find-program.ts';
 import { keepEnds } from '../../process/keep-ends.ts';
+import { lacksInterpreter } from '../../process/lacks-interpreter.ts';
 import { ProcessStartError } from '../../process/start-process.ts';
 import { runProcess } from '../../process/run-process.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -61,9 +62,21 @@ function status(path: string | null, problem: NonNullable<ProgramStatus['problem
   return { installed: false, path, version: null, versionTried: false, problem };
 }
 
+/** Why a file that is there cannot be a runtime; null: it may be one. */
+export function unfitProgram(path: string): string | null {
+  try {
+    accessSync(path, constants.X_OK);
+  } catch {
+    return `${path} may not be executed by this user.`;
+  }
+  return lacksInterpreter(path) ? `${path} is a text file whose first line names no program to run it (#!…).` : null;
+}
+
 async function look(path: string, options: FindOptions): Promise<ProgramStatus> {
   const { label, versionArgs, host, clock, marker } = options;
   const { program, args } = options.commandOf?.(path) ?? { program: path, args: [] };
+  const unfit = unfitProgram(program);
+  if (unfit !== null) return status(path, { code: 'not-executable', message: unfit });
   const output = keepEnds(4_096);
   // Some make a home for themselves only to tell their version.
   const home = await mkdtemp(join(tmpdir(), 'reins-probe-'));
@@ -87,9 +100,7 @@ async function look(path: string, options: FindOptions): Promise<ProgramStatus> 
     return { installed: true, path, version, versionTried: options.tried.includes(version), problem: null };
   } catch (cause) {
     if (!(cause instanceof ProcessStartError)) throw cause;
-    return cause.fault === 'not-permitted'
-      ? fault('not-executable', `${path} may not be executed by this user.`)
-      : fault('start-failed', `${label} at ${path} cannot be started: ${cause.message}`);
+    return fault('start-failed', `${label} at ${path} cannot be started: ${cause.message}`);
   } finally {
     await rm(home, { recursive: true, force: true });
   }

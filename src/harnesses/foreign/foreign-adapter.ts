@@ -5,34 +5,40 @@
 // F2. A run that waits for a person keeps its runtime for `parkSeconds`. After that, or after a restart, the session is
 //     resumed, the call that was asked about is closed, and one call that is the very same is let through (H-042).
 // F3. A runtime that cannot go on from what it was, is told of it, and the run says so: never silently anew (H-071).
-// F4. Whatever goes wrong here ends the run by the closing rule, with a sentence that is safe to show (H-100).
+// F4. A turn that needs a process and finds no room for it waits in the line of the server, says so, and can be stopped there.
+// F5. A process that works for this session in another server goes before one is opened here, or the run is ended.
+// F6. Whatever goes wrong here ends the run by the closing rule, with a sentence that is safe to show (H-100).
 
 import { answerCall, applyDrafts, closeRun, type Ending } from '../../core/closing.ts';
-import { createWarmSessions, type Warm, type WarmLimits } from './warm-sessions.ts';
+import { createWarmSessions, type Holder, type Warm, type WarmLimits } from './warm-sessions.ts';
 import { canonicalJson, isJsonObject } from '../../core/json.ts';
-import { digestOf, TurnBook, type GateRequest } from './turn-book.ts';
+import { digestOf } from './turn-calls.ts';
+import { TurnBook, type GateRequest } from './turn-book.ts';
 import { driveTurn, type LiveTurn, type SilenceLimits } from './drive-turn.ts';
 import { goOnText, wordOn } from './resume-words.ts';
 import { harnessError, lastSaid, timeEnding } from './turn-endings.ts';
 import { evolve, type PendingEntry, type RunState } from '../../core/run-state.ts';
 import { hash } from 'node:crypto';
 import { quoteHistory } from './quote-history.ts';
-import { createRunawayWatch } from './runaway.ts';
+import { NoRoomError, type PlaceRequest, type ProcessPool } from './process-pool.ts';
+import { openNative } from './open-native.ts';
 import { RuntimeFault, type ForeignRuntime, type NativeInput, type ResolvedMcpServer } from './runtime.ts';
 import { stopOf } from '../../core/stop-turn.ts';
-import type { HarnessAdapter, OpenSessionOptions, TurnOptions } from '../harness.ts';
+import { tellPosition } from './tell-position.ts';
+import type { AttachOptions, HarnessAdapter, OpenSessionOptions, TurnOptions } from '../harness.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { EventDraft, RunConfig, RunEvent, RunStarted, UserPart } from '../../core/run-event.ts';
+import type { EventDraft, RunConfig, RunEvent, UserPart } from '../../core/run-event.ts';
 import type { Homes } from './homes.ts';
 import type { JudgeCall, Judgement } from './judge.ts';
 import type { Lease, LeaseOptions } from '../relay/lease.ts';
+import type { LeaseBudget } from '../relay/run-meter.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
 import type { Message } from '../../core/transcript.ts';
 import type { ErrorInfo, ModelRef } from '../../core/outcome.ts';
 import type { ProviderName } from '../../core/provider-names.ts';
 import type { Random } from '../../core/random.ts';
-import type { RelayFact } from '../relay/relay-fact.ts';
+import type { TreeWatch } from '../../process/watch-trees.ts';
 
 /** The models that a runtime can be given, by the operator's credentials. */
 export interface RuntimeModels {
@@ -56,11 +62,17 @@ export interface ForeignParts {
   readonly logger: Logger;
   readonly homes: Homes;
   readonly models: RuntimeModels;
+  /** What a run may use at most, whatever it was given itself. Absent: no limit. */
+  readonly leaseBudget?: LeaseBudget;
   /** Starts the relay when it is needed first. */
   relay(): Promise<{ readonly url: string; lease(options: LeaseOptions): Lease }>;
   readonly judge: JudgeCall;
   extras(state: RunState, workspace: string): Promise<RuntimeExtras>;
   readonly warm: WarmLimits;
+  /** Shared by all adapters of a server. */
+  readonly pool: ProcessPool;
+  /** Null: nothing is watched. */
+  readonly watch: TreeWatch | null;
   readonly silence: SilenceLimits;
 }
 
@@ -73,7 +85,7 @@ export interface ForeignAdapter extends HarnessAdapter, AsyncDisposable {
 
 export function createForeignAdapter(runtime: ForeignRuntime, parts: ForeignParts): ForeignAdapter {
   const { base, label, providers } = runtime;
-  const warm = createWarmSessions(parts.warm, { clock: parts.clock, logger: parts.logger });
+  const warm = createWarmSessions(parts.warm, parts);
   const choose = (requested: string | null) => parts.models.choose(requested, providers);
   return {
     base,
@@ -97,16 +109,21 @@ export function createForeignAdapter(runtime: ForeignRuntime, parts: ForeignPart
       const choice = choose(requested);
       return problem === null ? choice : { available: false, id: choice.id, why: problem.message };
     },
-    openSession: async (options) => ({
-      prompt: (state, turn) => new ForeignRun({ runtime, parts, warm, options, turn }).begin(state),
-      attach: (state, { cause, ...turn }) => new ForeignRun({ runtime, parts, warm, options, turn }).goOn(state, cause),
-      async [Symbol.asyncDispose]() {
-        await warm.release(options.sessionId);
-      },
-    }),
+    async openSession(options) {
+      const holder = {};
+      const run = (turn: TurnOptions) => new ForeignRun({ runtime, parts, warm, holder, options, turn });
+      return {
+        prompt: (state, turn) => run(turn).begin(state),
+        attach: (state, turn) => run(turn).goOn(state, turn),
+        async [Symbol.asyncDispose]() {
+          await warm.release(options.sessionId, holder);
+        },
+      };
+    },
+    isFull: (sessionId) => parts.pool.isFull && !warm.has(sessionId),
     async letGo(sessionId, runId) {
-      if (warm.parked(sessionId, runId) === null) return [];
-      return (await warm.discard(sessionId))?.unstopped ?? [];
+      if (warm.parked(sessionId, runId, {}) !== null) return (await warm.discard(sessionId))?.unstopped ?? [];
+      return parts.homes.endElsewhere(sessionId, base);
     },
     async forgetSession(sessionId) {
       await warm.forget(sessionId);
@@ -120,6 +137,7 @@ interface RunOptions {
   readonly runtime: ForeignRuntime;
   readonly parts: ForeignParts;
   readonly warm: ReturnType<typeof createWarmSessions>;
+  readonly holder: Holder;
   readonly options: OpenSessionOptions;
   readonly turn: TurnOptions;
 }
@@ -127,7 +145,7 @@ interface RunOptions {
 class ForeignRun {
   readonly #o: RunOptions;
   /** Calls that a person has allowed and that the runtime has to make again (F2). */
-  readonly #passes = new Map<string, string>();
+  readonly #passes = new Map<string, { readonly tool: string; readonly approvalId: string }>();
 
   constructor(options: RunOptions) {
     this.#o = options;
@@ -139,10 +157,10 @@ class ForeignRun {
     yield* this.#guarded(state, () => this.#run(state, { content: input }, { before }));
   }
 
-  async *goOn(state: RunState, cause: RunStarted['cause']): Groups {
-    const parked = this.#o.warm.parked(this.#o.options.sessionId, state.runId);
+  async *goOn(state: RunState, how: Pick<AttachOptions, 'cause' | 'leftBy'>): Groups {
+    const parked = this.#o.warm.parked(this.#o.options.sessionId, state.runId, this.#o.holder);
     if (parked !== null) return yield* this.#guarded(state, () => this.#drive(state, parked));
-    yield* this.#guarded(state, () => this.#resume(state, cause));
+    yield* this.#guarded(state, () => this.#resume(state, how));
   }
 
   async *#guarded(state: RunState, work: () => Groups): Groups {
@@ -183,8 +201,9 @@ class ForeignRun {
   /** @param before  The conversation that the prompt goes on from: what a runtime that does not remember it is told (F3). */
   async *#run(state: RunState, input: NativeInput, o: { before: readonly Message[]; opened?: Warm }): Groups {
     const book = new TurnBook(state, this.#o.parts.models.nativeName(state.requested));
-    const { session, extras } = o.opened ?? (await this.#open(state));
+    const { session, extras } = o.opened ?? (yield* this.#open(state, 'new'));
     for (const what of extras.degraded) book.degrade(what);
+    for (const { tool, approvalId } of this.#passes.values()) book.expect(tool, approvalId);
     const isRebuilt = !session.resumed && session.turns === 0 && o.before.length > 0;
     if (isRebuilt) book.degrade('session:rebuilt');
     const content: readonly UserPart[] = isRebuilt
@@ -199,6 +218,7 @@ class ForeignRun {
   async *#drive(state: RunState, live: LiveTurn): Groups {
     const { parts, options, turn, warm, runtime } = this.#o;
     warm.unpark(options.sessionId);
+    live.session.meter.begin(state);
     yield* driveTurn(state, {
       ...turn,
       live,
@@ -221,20 +241,21 @@ class ForeignRun {
     const pass = this.#passes.get(argsDigest);
     if (pass !== undefined) {
       this.#passes.delete(argsDigest);
-      return { level: 'allow', authority: `approval:${pass}` };
+      return { level: 'allow', authority: `approval:${pass.approvalId}` };
     }
     const { parts, options, turn } = this.#o;
-    const useKind = gate.is === 'gate' ? gate.useKind : undefined;
+    const { useKind, paths } = gate.is === 'gate' ? gate : {};
     const input = isJsonObject(call.input) ? call.input : {};
     return parts.judge(
-      { name: call.name, useKind, input, argsDigest, workspace: options.workspace },
+      { name: call.name, useKind, input, paths, argsDigest, workspace: options.workspace },
       { permissions: state.config?.permissions, rules: await turn.rules() },
     );
   }
 
   /** F2, and a run whose server was stopped: what is open is closed, and the runtime is told to go on. */
-  async *#resume(state: RunState, cause: RunStarted['cause']): Groups {
-    const opened = await this.#open(state);
+  async *#resume(state: RunState, { cause, leftBy }: Pick<AttachOptions, 'cause' | 'leftBy'>): Groups {
+    await this.#o.parts.homes.endElsewhere(this.#o.options.sessionId, this.#o.runtime.base);
+    const opened = yield* this.#open(state, 'begun');
     const nowMs = this.#o.parts.clock.now();
     const book = new TurnBook(state, this.#o.parts.models.nativeName(state.requested));
     const drafts: EventDraft[] = [];
@@ -243,7 +264,7 @@ class ForeignRun {
       const call = state.open?.calls.find((each) => each.call.id === entry.call.id);
       if (call === undefined || call.progress.at === 'answered') continue;
       const approved = entry.decided?.decision === 'approve';
-      if (approved) this.#passes.set(entry.argsDigest, entry.approvalId);
+      if (approved) this.#passes.set(entry.argsDigest, { tool: entry.call.name, approvalId: entry.approvalId });
       words.push(
         wordOn(entry.call.name, { approved, note: entry.decided?.note, output: entry.decided?.output?.content }),
       );
@@ -252,7 +273,9 @@ class ForeignRun {
     book.fold(applyDrafts(state, drafts, nowMs));
     const open = book.state.open;
     const isCut = open !== null && open.stage.at !== 'accepted';
-    const cut = isCut ? book.take([lost], nowMs).drafts : book.endStep(nowMs);
+    const cut = isCut
+      ? book.take([{ is: 'reply-lost', reason: leftBy, retryInMs: 0 }], nowMs).drafts
+      : book.endStep(nowMs);
     const text = words.length > 0 ? words.join('\n') : goOnText(state, cause);
     const said = { is: 'engine-said', text, purpose: cause } as const;
     const closed = applyDrafts(book.state, cut, nowMs);
@@ -268,94 +291,34 @@ class ForeignRun {
     yield* this.#run(current, { content }, { before, opened });
   }
 
-  /** The warm session of this configuration, or a new process of it. */
-  async #open(state: RunState): Promise<Warm> {
-    const { runtime, parts, options, turn, warm } = this.#o;
+  /** The warm session of this configuration, or a new process of it, as soon as there is room (F4). */
+  async *#open(state: RunState, kind: PlaceRequest['kind']): AsyncGenerator<readonly EventDraft[], Warm, Taken> {
+    const { runtime, parts, options, turn, warm, holder } = this.#o;
+    const { sessionId, workspace } = options;
     const { config, requested } = state;
     const settings: RunConfig = config ?? emptyConfig(runtime.base);
-    const extras = await parts.extras(state, options.workspace);
+    const extras = await parts.extras(state, workspace);
     const { mcpServers, skillFolders } = extras;
     const fingerprint = hash('sha256', canonicalJson(toPlain({ settings, requested, mcpServers, skillFolders })));
-    return warm.take(options.sessionId, fingerprint, async () => {
-      const home = await parts.homes.open(options.sessionId, runtime.base);
-      const relay = await parts.relay();
-      const provider = runtime.providers.find((each) => each === requested.provider);
-      if (provider === undefined)
-        throw new RuntimeFault(harnessError(`${runtime.label} cannot be served by ${requested.provider}.`));
-      const model = parts.models.nativeName(requested);
-      const listeners = new Set<(fact: RelayFact) => void>();
-      const lease = relay.lease({
-        provider: leasable(provider),
-        models: null,
-        onFact(fact) {
-          listeners.forEach((listener) => listener(fact));
-          if (isRunaway(fact) && !spoiled) spoil();
-        },
-      });
-      const isRunaway = createRunawayWatch(parts.clock);
-      let spoiled = false;
-      const spoil = () => {
-        spoiled = true;
-        parts.logger.warn('An agent called its model again and again, and was cut off.', { harness: runtime.base });
-        // Refused from now on, it ends its turn with a word; without its lease it is of no use after that.
-        lease.revoke();
-        parts.clock.timer(spoiledMs, () => void warm.discard(options.sessionId).catch(() => undefined));
-      };
-      try {
-        const session = await runtime.open({
-          sessionId: options.sessionId,
-          workspace: options.workspace,
-          home: home.path,
-          temporary: home.temporary,
-          marker: home.marker,
-          model,
-          config: settings,
-          mcpServers,
-          skillFolders,
-          resume: home.state,
-          remember: (native) => home.remember(native),
-          lease: { url: relay.url, token: lease.token, provider, onFact: (listener) => void listeners.add(listener) },
-          signal: turn.signal,
-          clock: parts.clock,
-          random: parts.random,
-          logger: parts.logger,
-        });
-        return {
-          extras,
-          session: {
-            resumed: session.resumed,
-            gone: session.gone,
-            turns: 0,
-            prompt: (input) => session.prompt(input),
-            cutOff() {
-              lease.close();
-              parts.clock.timer(cutOffMs, () => lease.revoke());
-            },
-            async stop() {
-              lease.revoke();
-              try {
-                return await session.stop();
-              } finally {
-                lease[Symbol.dispose]();
-              }
-            },
-          },
-        };
-      } catch (cause) {
-        lease[Symbol.dispose]();
-        throw cause;
-      }
+    let position: number | null = null;
+    const taken = warm.take(sessionId, holder, {
+      kind,
+      fingerprint,
+      // Its session is its own, and ends with it (A-014).
+      isLast: config?.attached !== undefined,
+      signal: turn.signal,
+      onPosition: (next) => void (position = next),
+      open() {
+        position = null;
+        const discard = () => warm.discard(sessionId);
+        const { signal } = turn;
+        return openNative({ runtime, parts, sessionId, workspace, requested, settings, extras, signal, discard });
+      },
     });
+    yield* tellPosition(taken, { clock: parts.clock, state, position: () => position });
+    return taken;
   }
 }
-
-/** From the wish to stop to the end of the model calls that are under way: most runtimes end them at once. */
-const cutOffMs = 500;
-
-/** From the last word to a runaway runtime to the end of its process. */
-const spoiledMs = 5_000;
-
-const lost = { is: 'reply-lost', reason: 'crash', retryInMs: 0 } as const;
 
 function contentOf(message: RunState['transcript']['messages'][number]): readonly UserPart[] {
   return message.role === 'user' ? message.content : [];
@@ -370,13 +333,10 @@ function toPlain(value: unknown) {
   return JSON.parse(JSON.stringify(value));
 }
 
-function leasable(provider: ProviderName): LeaseOptions['provider'] {
-  if (provider === 'azure') throw new RuntimeFault(harnessError('Azure is not served through the relay.'));
-  return provider;
-}
-
 /** A program that does not start is a harness that failed, and not the server (H-136). */
-function startError({ error }: RuntimeFault): ErrorInfo {
+function startError(fault: RuntimeFault): ErrorInfo {
+  const { error } = fault;
+  if (fault instanceof NoRoomError) return error;
   return error.type === 'AgentUnavailableError' ? { ...error, type: 'HarnessError' } : error;
 }
 

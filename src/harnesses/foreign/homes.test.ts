@@ -72,6 +72,26 @@ test.skipIf(systemScan !== 'proc')(
 );
 
 test.skipIf(systemScan !== 'proc')(
+  'O4, H-060: what another server keeps for a session is ended before this one opens it, or when its run is ended here',
+  async () => {
+    const { a, b, noteOf, ownedBy } = rig();
+    const [home, own] = [await a.open(session, 'pi'), await b.open(sessionIds.make('own'), 'pi')] as const;
+    using _kept = await runIn(home);
+    using _own = await runIn(own);
+    expect(await b.endElsewhere(session, 'pi')).toEqual([]);
+    expect(await members(home.marker)).toBe(1); // of this very server
+    ownedBy('one', elsewhere);
+    expect(await b.endElsewhere(session, 'codex')).toEqual([]);
+    expect(await b.endElsewhere(session, 'pi')).toEqual([]);
+    expect([await members(home.marker), await members(own.marker)]).toEqual([0, 1]);
+    using _again = await runIn(home);
+    await b.open(session, 'pi');
+    expect([await members(home.marker), noteOf('one').owner]).toEqual([0, thisProcess()]);
+    await stop(own.marker);
+  },
+);
+
+test.skipIf(systemScan !== 'proc')(
   'H-065, O3: what dead owners left is ended; what they left in order is not looked for',
   async () => {
     const { a, b, noteOf, ownedBy } = rig();

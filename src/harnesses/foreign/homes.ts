@@ -5,12 +5,13 @@
 //     is left of all of them is found at once.
 // O2. A home is its last opener's: nobody else writes its note any more.
 // O3. An owner that is dead may have left processes; one that has left in order has not.
+// O4. A session is one server's at a time: what another keeps for it goes before this one opens the home.
 
 import { lookAtProcess, thisProcess, type ProcessIdentity } from '../../process/process-identity.ts';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { join } from 'node:path';
-import { stopTree } from '../../process/stop-tree.ts';
+import { stopTree, type StoppedTree } from '../../process/stop-tree.ts';
 import * as z from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -32,6 +33,8 @@ export interface Home {
 
 export interface Homes {
   open(sessionId: SessionId, base: string): Promise<Home>;
+  /** Ends what another server keeps for the session (O4). Gives what could not be stopped. */
+  endElsewhere(sessionId: SessionId, base: string): Promise<readonly string[]>;
   /** Removes all of a session, processes first. */
   forget(sessionId: SessionId): Promise<void>;
   /** Ends every process of a server that is gone (H-065); to be done before requests are answered. */
@@ -69,8 +72,11 @@ export function createHomes({
   readonly random: Random;
 }): Homes {
   const folder = (sessionId: SessionId) => join(root, sessionId);
+  const fileOf = (sessionId: SessionId, base: string) => join(folder(sessionId), `${base}.json`);
   const self = thisProcess();
   const opened = new Map<SessionId, Set<string>>();
+  /** O3, O4. */
+  const isOfAnother = ({ owner }: Note) => owner !== null && !isDeepStrictEqual(owner, self);
 
   /** Where the home is another's by now, or gone, nothing is written (O2). */
   async function change(file: string, changed: Partial<Note>): Promise<void> {
@@ -92,9 +98,9 @@ export function createHomes({
       // Not within the home: runtimes take a home below the temporary folder for a passing one.
       const temporary = join(folder(sessionId), `${base}-tmp`);
       for (const each of [path, temporary]) await mkdir(each, { recursive: true, mode: 0o700 });
-      const file = join(folder(sessionId), `${base}.json`);
+      const file = fileOf(sessionId, base);
       const known = await readNote(file);
-      if (known !== null && mayHaveLeft(known)) await end([known], clock);
+      if (known !== null && isOfAnother(known)) await end([known], clock);
       const { marker, state } = known ?? { marker: random.token(), state: null };
       opened.set(sessionId, (opened.get(sessionId) ?? new Set()).add(file));
       await write(file, { marker, owner: self, state });
@@ -106,6 +112,10 @@ export function createHomes({
         remember: (next) => change(file, { state: next }),
       };
     },
+    async endElsewhere(sessionId, base) {
+      const known = await readNote(fileOf(sessionId, base));
+      return known !== null && isOfAnother(known) ? (await end([known], clock)).unstopped : [];
+    },
     async forget(sessionId) {
       await end(await notesIn(folder(sessionId)), clock);
       opened.delete(sessionId);
@@ -115,7 +125,7 @@ export function createHomes({
       const left: Note[] = [];
       for (const sessionId of await namesIn(root))
         left.push(...(await notesIn(join(root, sessionId))).filter(mayHaveLeft));
-      return end(left, clock);
+      return (await end(left, clock)).found.length;
     },
     async leave() {
       for (const file of [...opened.values()].flatMap((files) => [...files])) await change(file, { owner: null });
@@ -129,10 +139,10 @@ function mayHaveLeft({ owner }: Note): boolean {
 }
 
 /** All in one look at the system's processes, which may be many. */
-async function end(notes: readonly Note[], clock: Clock): Promise<number> {
-  if (notes.length === 0) return 0;
+async function end(notes: readonly Note[], clock: Clock): Promise<StoppedTree> {
+  if (notes.length === 0) return { found: [], unstopped: [] };
   const marker = new Set(notes.map((note) => note.marker));
-  return (await stopTree({ marker, root: null }, { clock, graceMs: 0 })).found.length;
+  return stopTree({ marker, root: null }, { clock, graceMs: 0 });
 }
 
 async function notesIn(folder: string): Promise<readonly Note[]> {

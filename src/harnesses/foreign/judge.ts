@@ -15,6 +15,8 @@ export type JudgeCall = (
     readonly name: string;
     readonly useKind: UseKind | undefined;
     readonly input: JsonObject;
+    /** Files that it names; absent: none. */
+    readonly paths: readonly string[] | undefined;
     readonly argsDigest: string;
     readonly workspace: string;
   },

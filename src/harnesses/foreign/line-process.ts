@@ -59,6 +59,8 @@ export interface Gone {
 
 const keptBytes = 65_536;
 const graceMs = 5_000;
+/** With what comes before them, less than a host waits for. */
+const giveUpMs = 700;
 /** From the end of a stream to that of the process. */
 const farewellMs = 2_000;
 
@@ -76,7 +78,7 @@ export async function startLineProcess(options: LineProcessOptions): Promise<Lin
   const note = (text: string) => tail.add(Buffer.from(`${text}\n`));
   let stopping: Promise<StoppedTree> | null = null;
   const stop = () => {
-    stopping ??= stopTree(child.tree, { clock, graceMs })
+    stopping ??= stopTree(child.tree, { clock, graceMs, giveUpMs })
       .finally(() => child[Symbol.dispose]())
       .catch((cause: unknown) => {
         stopping = null; // whoever asks again has another try

@@ -51,6 +51,8 @@ export type NativeFact =
       readonly request: string;
       readonly call: NativeCall;
       readonly useKind?: UseKind;
+      /** Files that it names, absolute or from the working directory, for rules by path (E-520). */
+      readonly paths?: readonly string[];
       /** A sub-agent of the runtime makes it: it is judged, and is no call of the run (H-028). */
       readonly bySubAgent?: true;
     }
@@ -77,8 +79,10 @@ export type NativeFact =
   | { readonly is: 'engine-said'; readonly text: string; readonly purpose: string }
   /** Something is missing, as `mcp:<name>` (U-112). */
   | { readonly is: 'degraded'; readonly what: string }
-  /** A sign of life that says nothing. */
+  /** The work goes on, and says nothing of it. */
   | { readonly is: 'progress' }
+  /** The connection lives, whatever the work does: pings, heartbeats, states (H-110). */
+  | { readonly is: 'alive' }
   /** Of a kind that is not known here (H-029). */
   | { readonly is: 'unknown'; readonly kind: string }
   | { readonly is: 'ended'; readonly end: NativeEnd };

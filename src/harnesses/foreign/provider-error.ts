@@ -1,6 +1,7 @@
 import { classifyFailure, type FailureClass } from '../../core/provider-failure.ts';
 import { head } from '../../core/text.ts';
 import type { ErrorInfo, RunErrorType } from '../../core/outcome.ts';
+import type { RefusalCode } from '../relay/refusals.ts';
 
 /** What a runtime, or the relay, tells of a model call that failed. */
 export interface ProviderFault {
@@ -30,8 +31,17 @@ const sentenceOf: Readonly<Record<FailureClass, string>> = {
   final: 'refused the request',
 };
 
+/** What the relay refused by itself: no provider was asked. */
+const ownRefusals: Readonly<Partial<Record<string, string>>> = {
+  reins_model: 'The agent asked for a model that its session may not use.',
+  reins_budget: 'The agent asked for more than the budget of its task allows.',
+  reins_revoked: 'The agent asked its model for more after it had been stopped.',
+} satisfies Record<RefusalCode, string>;
+
 /** As the engine says it of its own model calls: of foreign words only status and type reach a caller (U-052). */
 export function providerError({ status, type, message }: ProviderFault): ErrorInfo {
+  const own = ownRefusals[type ?? ''];
+  if (own !== undefined) return { type: 'HarnessError', message: own, retryable: false };
   const failure = classifyFailure({
     message,
     ...(status === null ? { inStream: true } : { status }),

@@ -3,7 +3,9 @@
 // J1. Every request that comes gets an answer: a result, or an error for a method that is not known here (H-044).
 // J2. When the process is gone, what waits for an answer is rejected.
 
+import { createPendingAnswers } from './pending-answers.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
+import { numberOf, objectOf, textOf } from './fields.ts';
 import { ReinsError } from '../../core/errors.ts';
 
 export class RpcError extends ReinsError {
@@ -19,7 +21,6 @@ export interface RpcPeer {
   request(method: string, params: JsonObject): Promise<JsonValue>;
   notify(method: string, params: JsonObject): void;
   answer(id: string | number, result: JsonValue): void;
-  refuse(id: string | number, message: string): void;
   /** A value that came. */
   receive(value: JsonValue): void;
   /** The other side is gone. */
@@ -44,43 +45,27 @@ export interface RpcHandlers {
 const methodNotFound = -32_601;
 
 export function createRpcPeer({ onRequest, onNotification, send, version }: RpcHandlers): RpcPeer {
-  const waiting = new Map<number, PromiseWithResolvers<JsonValue>>();
+  const pending = createPendingAnswers<JsonValue>();
   const head = version === undefined ? {} : { jsonrpc: version };
-  let next = 1;
-  let closed: string | null = null;
   const settle = ({ id, result, error }: JsonObject) => {
-    if (typeof id !== 'number') return;
-    const call = waiting.get(id);
-    waiting.delete(id);
-    if (error === undefined || !isJsonObject(error)) return call?.resolve(result ?? null);
-    const { code, message } = error;
-    call?.reject(new RpcError(typeof code === 'number' ? code : 0, typeof message === 'string' ? message : ''));
+    const call = pending.take(id);
+    if (!isJsonObject(error)) return call?.resolve(result ?? null);
+    call?.reject(new RpcError(numberOf(error['code']) ?? 0, textOf(error['message'])));
   };
+  const refuse = (id: RpcRequest['id'], message: string) =>
+    send({ ...head, id, error: { code: methodNotFound, message } });
   return {
-    request(method, params) {
-      if (closed !== null) return Promise.reject(new ReinsError(closed));
-      const id = next++;
-      const call = Promise.withResolvers<JsonValue>();
-      waiting.set(id, call);
-      send({ ...head, id, method, params });
-      return call.promise;
-    },
+    request: (method, params) => pending.ask((id) => send({ ...head, id, method, params })),
     notify: (method, params) => send({ ...head, method, params }),
     answer: (id, result) => send({ ...head, id, result }),
-    refuse: (id, message) => send({ ...head, id, error: { code: methodNotFound, message } }),
     receive(value) {
       if (!isJsonObject(value)) return;
-      const { id, method, params } = value;
+      const { id, method } = value;
       if (typeof method !== 'string') return settle(value);
-      const given = isJsonObject(params) ? params : {};
-      if (typeof id !== 'number' && typeof id !== 'string') return onNotification(method, given);
-      if (!onRequest({ id, method, params: given }))
-        send({ ...head, id, error: { code: methodNotFound, message: `There is no method ${method} here.` } });
+      const params = objectOf(value['params']);
+      if (typeof id !== 'number' && typeof id !== 'string') return onNotification(method, params);
+      if (!onRequest({ id, method, params })) refuse(id, `There is no method ${method} here.`);
     },
-    close(why) {
-      closed = why;
-      for (const call of waiting.values()) call.reject(new ReinsError(why));
-      waiting.clear();
-    },
+    close: (why) => pending.close(why),
   };
 }

@@ -4,6 +4,7 @@
 
 import type { Capabilities, HarnessStatus } from '../harness.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { FactQueue } from './fact-queue.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Mailbox } from '../../process/mailbox.ts';
@@ -31,6 +32,11 @@ export interface ForeignRuntime {
   probe(): Promise<ProgramStatus>;
   /** Providers whose wire it speaks, the preferred one first: those of the relay (chapter 3). */
   readonly providers: readonly ProviderName[];
+  /**
+   * Beside the session's model, those that it asks for titles, summaries and the like, as the provider names them. `any`: it
+   * chooses by itself. Absent: none (H-200).
+   */
+  readonly auxiliaryModels?: readonly string[] | 'any';
   /**
    * Starts or resumes; rejects when the runtime cannot work, with nothing left behind (B145).
    * @throws RuntimeFault
@@ -111,7 +117,7 @@ export interface NativeInput {
 
 export interface NativeTurn {
   /** Facts as they come; the last one is `ended`, whatever happens (H-100). */
-  readonly facts: Mailbox<NativeFact>;
+  readonly facts: Mailbox<NativeFact> & Partial<Pick<FactQueue, 'heardAtMs'>>;
   /** Answers a gate or a question; the runtime goes on. */
   answer(request: string, word: GateWord): void;
   /** Resolves when the runtime has taken it (H-050). Absent: it takes none. */

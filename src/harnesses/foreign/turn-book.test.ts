@@ -63,6 +63,21 @@ test('H-030: the name that its provider has for the model that was asked for is 
   expect(typesOf(play(facts('claude-haiku'), 'claude-sonnet-5-5'))).toContain('model-switched');
 });
 
+test('H-023: a whole that differs from its pieces wins; the gap is said, and nothing is shown twice', () => {
+  const log = play([
+    { is: 'reply-begun' },
+    { is: 'text', key: 't', text: 'Hello wrold' },
+    { is: 'text-whole', key: 't', text: 'Hello world' },
+    { is: 'text-whole', key: 't', text: 'Hello world' },
+    accepted,
+  ]);
+  expect(typesOf(log).filter((type) => type === 'gap')).toHaveLength(1);
+  const place = { step: 1, attempt: 1 };
+  expect(log).toContainEqual({ type: 'gap', data: { reason: 'deltas_lost', ...place }, ...place });
+  expect(log).toContainEqual({ type: 'text-complete', data: 'Hello world', ...place });
+  expect(breaches(log)).toEqual([]);
+});
+
 const call = fc.record({
   id: fc.constantFrom('a', 'b', 'c'),
   name: fc.constantFrom('x', 'y'),

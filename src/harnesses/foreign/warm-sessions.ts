@@ -1,8 +1,13 @@
-// Processes of runtimes between turns (H-074): a bounded number of them, each for a bounded time.
+// Processes of runtimes, at turns and between them (H-074): each has a place among all of the server, and between turns a
+// bounded time.
+//
+// M1. A process is its holder's: the turn that took it last. Whoever held it before lets go of nothing any more.
+// M2. A place is held from before the start of a process to after its end.
 
 import type { Clock } from '../../core/clock.ts';
 import type { LiveTurn } from './drive-turn.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { Place, PlaceRequest, ProcessPool } from './process-pool.ts';
 import type { StoppedTree } from '../../process/stop-tree.ts';
 import type { RunId, SessionId } from '../../core/ids.ts';
 import type { RuntimeExtras } from './foreign-adapter.ts';
@@ -11,9 +16,18 @@ export interface WarmLimits {
   readonly idleSeconds: number;
   /** How long a run that waits for a person keeps its process (H-042). */
   readonly parkSeconds: number;
-  /** Idle ones at most; the oldest goes first. */
-  readonly most: number;
 }
+
+export interface TakeOptions extends Omit<PlaceRequest, 'letGo'> {
+  /** What it has to be, to be used again. */
+  readonly fingerprint: string;
+  /** Nobody will take it after this holder. */
+  readonly isLast: boolean;
+  readonly open: () => Promise<Warm>;
+}
+
+/** One that takes a process, and lets go of it. */
+export type Holder = object;
 
 export interface Warm {
   readonly session: LiveTurn['session'] & {
@@ -32,20 +46,28 @@ interface Entry extends Warm {
   /** Of the process itself. */
   stop(): Promise<StoppedTree>;
   readonly fingerprint: string;
-  busy: boolean;
+  readonly place: Place;
+  /** Null between turns. */
+  holder: Holder | null;
+  isLast: boolean;
   parked: ParkedRun | null;
   gone: boolean;
+  leaving: Promise<StoppedTree> | null;
   cancelTimer: () => void;
 }
 
 export interface WarmSessions extends AsyncDisposable {
-  /** The one of this session, if it is as it should be; else another in its place. */
-  take(sessionId: SessionId, fingerprint: string, open: () => Promise<Warm>): Promise<Warm>;
-  release(sessionId: SessionId): Promise<void>;
+  /**
+   * The one of this session, if it is as it should be; else another in its place, as soon as there is room.
+   * @throws NoRoomError
+   */
+  take(sessionId: SessionId, holder: Holder, options: TakeOptions): Promise<Warm>;
+  release(sessionId: SessionId, holder: Holder): Promise<void>;
   park(sessionId: SessionId, run: ParkedRun): void;
   unpark(sessionId: SessionId): void;
-  /** The turn of a run that waited, where its process is still there. */
-  parked(sessionId: SessionId, runId: RunId): LiveTurn | null;
+  /** The turn of a run that waited, where its process is still there: it is the holder's now. */
+  parked(sessionId: SessionId, runId: RunId, holder: Holder): LiveTurn | null;
+  has(sessionId: SessionId): boolean;
   /** It did not work. */
   discard(sessionId: SessionId): Promise<StoppedTree | null>;
   forget(sessionId: SessionId): Promise<void>;
@@ -53,23 +75,36 @@ export interface WarmSessions extends AsyncDisposable {
 
 export function createWarmSessions(
   limits: WarmLimits,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  { clock, logger, pool }: { readonly clock: Clock; readonly logger: Logger; readonly pool: ProcessPool },
 ): WarmSessions {
-  /** In the order in which they were used. */
   const entries = new Map<SessionId, Entry>();
   const stopping = new Map<SessionId, Promise<unknown>>();
   const opening = new Map<SessionId, Promise<unknown>>();
 
   /** From here on nobody is given it, whoever stops it and however long that takes. */
   function letGo(sessionId: SessionId, entry: Entry): Promise<StoppedTree> {
+    if (entry.leaving !== null) return entry.leaving;
     if (entries.get(sessionId) === entry) entries.delete(sessionId);
     entry.cancelTimer();
     const stopped = entry.stop();
+    entry.leaving = stopped;
+    entry.place.use('leaving');
     const settled = stopped
-      .catch((cause: unknown) => logger.warn('A runtime did not stop.', { cause: String(cause) }))
-      .finally(() => stopping.get(sessionId) === settled && stopping.delete(sessionId));
+      .catch((cause: unknown) => {
+        entry.leaving = null; // whoever asks again has another try
+        logger.warn('A runtime did not stop.', { cause: String(cause) });
+      })
+      .finally(() => {
+        entry.place[Symbol.dispose]();
+        if (stopping.get(sessionId) === settled) stopping.delete(sessionId);
+      });
     stopping.set(sessionId, settled);
     return stopped;
+  }
+
+  /** Of an entry whose end nobody waits for: what goes wrong is logged already. */
+  function dismiss(sessionId: SessionId, entry: Entry): void {
+    letGo(sessionId, entry).catch(() => undefined);
   }
 
   async function stop(sessionId: SessionId): Promise<StoppedTree | null> {
@@ -82,47 +117,60 @@ export function createWarmSessions(
     return letGo(sessionId, entry).catch(() => null);
   }
 
-  async function takeOne(sessionId: SessionId, fingerprint: string, open: () => Promise<Warm>): Promise<Warm> {
+  async function takeOne(
+    sessionId: SessionId,
+    holder: Holder,
+    { fingerprint, isLast, open, ...request }: TakeOptions,
+  ): Promise<Warm> {
     const known = entries.get(sessionId);
     if (known !== undefined && known.fingerprint === fingerprint && !known.gone && known.parked === null) {
-      known.cancelTimer();
-      known.busy = true;
-      entries.delete(sessionId);
-      entries.set(sessionId, known);
+      known.isLast = isLast;
+      hold(known, holder);
       return known;
     }
     if (known !== undefined) await letGo(sessionId, known).catch(() => undefined);
     await stopping.get(sessionId);
-    const { session, extras } = await open();
+    // Of one that is opened, which it is when somebody may want its place.
+    let made: Entry | null = null;
+    const place = await pool.take({ ...request, letGo: () => void (made !== null && dismiss(sessionId, made)) });
+    const { session, extras } = await open().catch((cause: unknown) => {
+      place[Symbol.dispose]();
+      throw cause;
+    });
     const entry: Entry = {
       extras,
       session: { ...session, stop: () => letGo(sessionId, entry) },
       stop: () => session.stop(),
       fingerprint,
-      busy: true,
+      place,
+      holder,
+      isLast,
       parked: null,
       gone: false,
+      leaving: null,
       cancelTimer() {},
     };
+    made = entry;
     entries.set(sessionId, entry);
     void session.gone.then(() => {
       entry.gone = true;
       // Its lease goes with it.
-      if (!entry.busy && entries.get(sessionId) === entry) letGo(sessionId, entry).catch(() => undefined);
+      if (entry.holder === null) dismiss(sessionId, entry);
     });
     return entry;
   }
 
-  function letGoOfOldest(): void {
-    const idle = [...entries].filter(([, { busy, parked }]) => !busy && parked === null);
-    for (const [sessionId] of idle.slice(0, Math.max(0, idle.length - limits.most))) void stop(sessionId);
+  function hold(entry: Entry, holder: Holder): void {
+    entry.cancelTimer();
+    entry.holder = holder;
+    entry.place.use('busy');
   }
 
   return {
-    async take(sessionId, fingerprint, open) {
+    async take(sessionId, holder, options) {
       // One after the other: a turn that was given up may still be opening.
       while (opening.has(sessionId)) await opening.get(sessionId)?.catch(() => undefined);
-      const taken = takeOne(sessionId, fingerprint, open);
+      const taken = takeOne(sessionId, holder, options);
       opening.set(sessionId, taken);
       try {
         return await taken;
@@ -130,15 +178,17 @@ export function createWarmSessions(
         opening.delete(sessionId);
       }
     },
-    async release(sessionId) {
+    async release(sessionId, holder) {
+      await opening.get(sessionId)?.catch(() => undefined);
       const entry = entries.get(sessionId);
-      if (entry === undefined) return;
-      entry.busy = false;
-      if (entry.gone) return void (await stop(sessionId));
-      const seconds = entry.parked === null ? limits.idleSeconds : limits.parkSeconds;
+      if (entry === undefined || entry.holder !== holder) return;
+      entry.holder = null;
+      const isKept = entry.parked !== null;
+      if (entry.gone || (entry.isLast && !isKept)) return void (await letGo(sessionId, entry).catch(() => undefined));
       entry.cancelTimer();
-      entry.cancelTimer = clock.timer(seconds * 1_000, () => void stop(sessionId));
-      letGoOfOldest();
+      const seconds = isKept ? limits.parkSeconds : limits.idleSeconds;
+      entry.cancelTimer = clock.timer(seconds * 1_000, () => dismiss(sessionId, entry));
+      entry.place.use(isKept ? 'parked' : 'idle');
     },
     park(sessionId, run) {
       const entry = entries.get(sessionId);
@@ -148,13 +198,13 @@ export function createWarmSessions(
       const entry = entries.get(sessionId);
       if (entry !== undefined) entry.parked = null;
     },
-    parked(sessionId, runId) {
+    parked(sessionId, runId, holder) {
       const entry = entries.get(sessionId);
       if (entry?.parked?.runId !== runId || entry.gone) return null;
-      entry.cancelTimer();
-      entry.busy = true;
+      hold(entry, holder);
       return entry.parked.live;
     },
+    has: (sessionId) => entries.has(sessionId),
     discard: stop,
     async forget(sessionId) {
       await stop(sessionId);

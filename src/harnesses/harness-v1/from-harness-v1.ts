@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../../core/errors.ts';
+import { instructionsOf } from '../foreign/instructions-of.ts';
 import { isRecord } from '../../protocol/parts/part-json.ts';
 import { leastCapabilities } from '../foreign/least-capabilities.ts';
 import { localSandbox } from './local-sandbox.ts';
@@ -11,7 +12,6 @@ import type { Environment } from '../../process/child-environment.ts';
 import type { ForeignRuntime, NativeLease } from '../foreign/runtime.ts';
 import type { HarnessV1 } from './harness-v1.ts';
 import type { ProviderName } from '../../core/provider-names.ts';
-import type { RunConfig } from '../../core/run-event.ts';
 import type { UseKind } from '../foreign/native-fact.ts';
 import type { V1Setting } from './v1-state.ts';
 
@@ -51,6 +51,7 @@ export function fromHarnessV1(
     base: `v1-${adapter.harnessId}`,
     label,
     providers,
+    auxiliaryModels: 'any',
     get capabilities() {
       return { ...capabilitiesOf(adapter), steer };
     },
@@ -60,7 +61,8 @@ export function fromHarnessV1(
       const leased = withLease?.({ ...lease, model }) ?? adapter;
       const session = await startSession(leased, { label, options, sandbox: localSandbox(options, host) });
       const setting: V1Setting = { label, model, workspace, mayAsk, useKindOf: (tool) => useKindOf(adapter, tool) };
-      const instructions = instructionsOf(config, adapter);
+      const banned = adapter.supportsBuiltinToolFiltering === true ? [] : config.disabledTools;
+      const instructions = instructionsOf(config, banned);
       const native = new V1NativeSession({
         session,
         options,
@@ -69,7 +71,7 @@ export function fromHarnessV1(
           model,
           skills: await readSkills(options.skillFolders),
           tools: [],
-          ...(instructions === '' ? {} : { instructions }),
+          ...(instructions === null ? {} : { instructions }),
         },
         onControl(control) {
           steer = control.submitUserMessage === undefined ? 'none' : 'next-step';
@@ -114,10 +116,4 @@ function useKindOf({ builtinTools }: HarnessV1, toolName: string): UseKind | und
     default:
       return undefined;
   }
-}
-
-function instructionsOf({ systemPrompt, instructions, disabledTools }: RunConfig, adapter: HarnessV1): string {
-  const isSaid = disabledTools.length > 0 && adapter.supportsBuiltinToolFiltering !== true;
-  const ban = isSaid ? `Do not use these tools: ${disabledTools.join(', ')}.` : null;
-  return [systemPrompt, instructions, ban].filter((text) => text !== null && text !== '').join('\n\n');
 }

@@ -10,6 +10,7 @@ import { harnessError } from '../foreign/turn-endings.ts';
 import { isAbsolute, relative } from 'node:path';
 import { errorValue } from './mend-part.ts';
 import { isJsonObject, parsedOrText, toJsonValue, type JsonValue } from '../../core/json.ts';
+import { namedPaths } from '../foreign/named-paths.ts';
 import { providerError } from '../foreign/provider-error.ts';
 import { questionsOf, questionsTool } from './questions.ts';
 import { usageOf, usageSince } from './usage-of.ts';
@@ -34,8 +35,9 @@ export function reducePart(state: V1State, part: StreamPart, setting: V1Setting)
     case 'text-end':
     case 'reasoning-start':
     case 'reasoning-end':
-    case 'raw':
       return [state, [progress]];
+    case 'raw':
+      return [state, [{ is: 'alive' }]];
     case 'text-delta':
       return withReply(state, (open) => [open, [{ is: 'text', key: part.id, text: part.delta }]]);
     case 'reasoning-delta':
@@ -136,7 +138,8 @@ function gateOf(
 ): NativeFact {
   const call = state.known.get(toolCallId) ?? { id: toolCallId, name: 'unknown', input: {} };
   const useKind = setting.useKindOf(call.name);
-  return { is: 'gate', request: approvalId, call, ...(useKind === undefined ? {} : { useKind }) };
+  const named = namedPaths(call.input, ['path', 'file_path', 'filePath', 'notebook_path']);
+  return { is: 'gate', request: approvalId, call, ...(useKind === undefined ? {} : { useKind }), ...named };
 }
 
 function reduceResult(state: V1State, { toolCallId, result, isError }: ToolResultPart): Reduced {

@@ -1,6 +1,7 @@
 import { applyBootstrap } from './apply-bootstrap.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { isResumable } from './resume-state.ts';
+import { handshakeMs, resumeMs, unavailable } from '../foreign/start-step.ts';
 import { RuntimeFault, type OpenNative } from '../foreign/runtime.ts';
 import { sleep } from '../../core/clock.ts';
 import { stopTree } from '../../process/stop-tree.ts';
@@ -11,9 +12,6 @@ interface StartParts {
   readonly options: OpenNative;
   readonly sandbox: SandboxSession;
 }
-
-const startMs = 30_000;
-const resumeMs = 20_000;
 
 /**
  * What cannot be gone on from is begun anew, and says so by not being resumed (H-071).
@@ -32,7 +30,7 @@ export async function startSession(adapter: HarnessV1, parts: StartParts): Promi
   } catch (cause) {
     await stopTree({ marker, root: null }, { clock, graceMs: 0 });
     logger.warn('A harness did not start.', { harness: label, cause: String(cause) });
-    throw cause instanceof RuntimeFault ? cause : fault(`${label} was not ready for work.`, cause);
+    throw cause instanceof RuntimeFault ? cause : unavailable(`${label} was not ready for work.`, cause);
   }
 }
 
@@ -49,12 +47,12 @@ async function begin(
   how: Pick<StartOptions, 'resumeFrom'>,
 ): Promise<V1Session> {
   const { clock, config, sessionId, signal, workspace } = options;
-  const ms = how.resumeFrom === undefined ? startMs : resumeMs;
+  const ms = how.resumeFrom === undefined ? handshakeMs : resumeMs;
   const late = new AbortController();
   const settled = new AbortController();
   const limit = sleep(clock, ms, AbortSignal.any([signal, settled.signal])).then(() => {
     late.abort();
-    throw fault(
+    throw unavailable(
       signal.aborted ? `The start of ${label} was stopped.` : `${label} was not ready within ${ms / 1_000} s.`,
     );
   });
@@ -82,8 +80,4 @@ async function resumeStateOf(data: JsonObject | undefined, adapter: HarnessV1): 
   if (data === undefined || !isJsonObject(data) || !(await isResumable(data, adapter))) return null;
   const { harnessId, specificationVersion } = adapter;
   return { type: 'resume-session', specificationVersion, harnessId, data: data['data'] ?? null };
-}
-
-function fault(message: string, cause?: unknown): RuntimeFault {
-  return new RuntimeFault({ type: 'AgentUnavailableError', message, retryable: false }, { cause });
 }

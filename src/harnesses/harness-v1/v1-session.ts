@@ -1,6 +1,7 @@
 // A session of a `HarnessV1` adapter. It lives in this process: what it starts through its sandbox can be ended, and what it
 // does otherwise can only be asked to end (H-701).
 
+import { FactOutlet } from '../foreign/fact-outlet.ts';
 import { keptState } from './resume-state.ts';
 import { stopTree, type StoppedTree } from '../../process/stop-tree.ts';
 import { userTexts } from '../foreign/user-texts.ts';
@@ -27,6 +28,7 @@ export class V1NativeSession implements NativeSession {
   readonly resumed: boolean;
   readonly gone: Promise<string>;
   readonly #o: V1SessionParts;
+  readonly #outlet: FactOutlet;
   readonly #gone = Promise.withResolvers<string>();
   #turn: V1Turn | null = null;
   #stopped: Promise<StoppedTree> | null = null;
@@ -35,6 +37,9 @@ export class V1NativeSession implements NativeSession {
     this.#o = parts;
     this.resumed = parts.session.isResume;
     this.gone = this.#gone.promise;
+    const { clock, logger } = parts.options;
+    const { label } = parts.setting;
+    this.#outlet = new FactOutlet({ label, version: null, clock, logger, onOverflow: () => this.#turn?.interrupt() });
   }
 
   hearRelay(fact: RelayFact): void {
@@ -48,6 +53,7 @@ export class V1NativeSession implements NativeSession {
       setting,
       clock: options.clock,
       logger: options.logger,
+      outlet: this.#outlet,
       total: last === null ? (this.resumed ? null : nothingUsed) : last.total,
       onControl,
       async start(each) {

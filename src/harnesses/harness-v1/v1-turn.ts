@@ -6,7 +6,6 @@
 //     the interrupt (P-077).
 
 import { addUsage, type Usage } from '../../core/usage.ts';
-import { createFactQueue } from './fact-queue.ts';
 import { errorOf, notHere, reducePart } from './reduce.ts';
 import { harnessError } from '../foreign/turn-endings.ts';
 import { mendPart } from './mend-part.ts';
@@ -15,11 +14,14 @@ import { readStreamPart } from '../../protocol/parts/read-stream-part.ts';
 import { ReinsError } from '../../core/errors.ts';
 import { sleep, type Clock } from '../../core/clock.ts';
 import { StreamPartError } from '../../protocol/parts/stream-part-error.ts';
+import { toJsonValue, type JsonValue } from '../../core/json.ts';
 import { turnBegun, type V1Setting, type V1State } from './v1-state.ts';
 import type { ErrorInfo } from '../../core/outcome.ts';
+import type { FactOutlet } from '../foreign/fact-outlet.ts';
+import type { FactQueue } from '../foreign/fact-queue.ts';
 import type { GateWord, NativeTurn } from '../foreign/runtime.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { NativeEnd } from '../foreign/native-fact.ts';
+import type { NativeEnd, NativeFact } from '../foreign/native-fact.ts';
 import type { PromptControl, PromptTurnOptions } from './harness-v1.ts';
 import type { StreamPart } from '../../protocol/parts/stream-part.ts';
 
@@ -27,6 +29,7 @@ export interface V1TurnParts {
   readonly setting: V1Setting;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly outlet: FactOutlet;
   /** Of the session before this turn; null: not known. */
   readonly total: Usage | null;
   readonly start: (options: Pick<PromptTurnOptions, 'abortSignal' | 'emit'>) => PromiseLike<PromptControl>;
@@ -38,7 +41,7 @@ export interface V1TurnParts {
 const settleMs = 2_000;
 
 export class V1Turn implements NativeTurn {
-  readonly facts = createFactQueue();
+  readonly facts: FactQueue;
   /** Resolves when nothing of it goes on, as far as it says. */
   readonly settled: Promise<void>;
   readonly #o: V1TurnParts;
@@ -51,6 +54,7 @@ export class V1Turn implements NativeTurn {
 
   constructor(parts: V1TurnParts) {
     this.#o = parts;
+    this.facts = parts.outlet.open();
     this.#state = { ...turnBegun, total: parts.total };
     this.#control.promise.catch(() => undefined);
     this.settled = this.#run();
@@ -68,7 +72,7 @@ export class V1Turn implements NativeTurn {
   answer(request: string, word: GateWord): void {
     const call = this.#state.known.get(request);
     const isQuestion = call?.isHosted === true && call.name === questionsTool;
-    this.#tell((control) => {
+    this.#say((control) => {
       if (isQuestion) return control.submitToolResult({ toolCallId: request, output: outputOf(call.input, word) });
       if (control.submitToolApproval === undefined) throw new TypeError('It asks, and takes no answer.');
       const reason = word.say === 'deny' ? { reason: word.note } : {};
@@ -118,8 +122,7 @@ export class V1Turn implements NativeTurn {
     if (this.#dropped > 0)
       this.#o.logger.warn('A harness went on after its end.', { harness: label, parts: this.#dropped });
     this.#phase = 'over';
-    void this.facts.put({ is: 'ended', end });
-    this.facts.close();
+    this.#tell([{ is: 'ended', end }]);
   }
 
   #endBy(cause: unknown): NativeEnd {
@@ -134,7 +137,7 @@ export class V1Turn implements NativeTurn {
     try {
       const read = readStreamPart(mendPart(given));
       if (read.kind === 'part') this.#take(read.part);
-      else void this.facts.put({ is: 'unknown', kind: read.partType });
+      else this.#tell([{ is: 'unknown', kind: read.partType }], toJsonValue(given));
     } catch (cause) {
       const where =
         cause instanceof StreamPartError ? ` (${cause.partType ?? 'no type'}: ${cause.code} at "${cause.path}")` : '';
@@ -148,17 +151,17 @@ export class V1Turn implements NativeTurn {
     const isNew = part.type === 'tool-call' && !this.#state.known.has(part.toolCallId);
     const [state, facts] = reducePart(this.#state, part, setting);
     this.#state = state;
-    for (const fact of facts) void this.facts.put(fact);
+    this.#tell(facts);
     if (part.type === 'stream-start' && part.warnings !== undefined && part.warnings.length > 0)
       logger.warn('A harness warns of a call.', { harness: setting.label, warnings: JSON.stringify(part.warnings) });
     const call = isNew ? state.known.get(part.toolCallId) : undefined;
     if (call?.isHosted === true && facts.some(({ is }) => is === 'call-ended'))
-      this.#tell((control) => control.submitToolResult({ toolCallId: call.id, output: notHere(call), isError: true }));
-    if (this.facts.isFull) {
-      const message = `${setting.label} went on faster than its events could be kept.`;
-      this.#fail({ type: 'AdapterProtocolError', message, retryable: false });
-    }
+      this.#say((control) => control.submitToolResult({ toolCallId: call.id, output: notHere(call), isError: true }));
     if (state.end !== null) this.#stopAt(state.end);
+  }
+
+  #tell(facts: readonly NativeFact[], given: JsonValue = null): void {
+    if (this.#o.outlet.isAt(this.facts)) this.#o.outlet.tell(facts, given);
   }
 
   #fail(error: ErrorInfo): void {
@@ -173,7 +176,7 @@ export class V1Turn implements NativeTurn {
   }
 
   /** A word that does not get through leaves the runtime waiting for ever: the turn has failed (H-045). */
-  #tell(say: (control: PromptControl) => PromiseLike<void>): void {
+  #say(say: (control: PromptControl) => PromiseLike<void>): void {
     this.#control.promise.then(say).catch((cause: unknown) => {
       if (this.#phase !== 'running' || this.#state.end !== null) return;
       this.#o.logger.warn('A harness took no answer.', { harness: this.#o.setting.label, cause: String(cause) });

@@ -3,7 +3,7 @@ import type { EngineParts } from '../../engine/engine-parts.ts';
 import type { ToolSource } from '../../engine/tool.ts';
 import type { Capabilities, HarnessAdapter, HarnessSession, OpenSessionOptions, TurnOptions } from '../harness.ts';
 import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
-import type { RunConfig, TaskFacts } from '../../core/run-event.ts';
+import type { LeftBy, RunConfig, TaskFacts } from '../../core/run-event.ts';
 import type { RunId, SessionId } from '../../core/ids.ts';
 import type { RunState } from '../../core/run-state.ts';
 
@@ -104,7 +104,7 @@ export interface EngineSession extends OpenSessionOptions {
 /** A session of the engine, whose runs wait for people. */
 export function openEngineSession(session: EngineSession): HarnessSession {
   const { history, todos, workspace } = session;
-  const run = (state: RunState, options: TurnOptions, recovering: boolean) => {
+  const run = (state: RunState, options: TurnOptions, leftBy: LeftBy | null) => {
     const { signal, pause, compactions } = options;
     let current = state;
     return runLoop(session.parts({ current: () => current, pause }), {
@@ -116,7 +116,8 @@ export function openEngineSession(session: EngineSession): HarnessSession {
       pause,
       rules: () => options.rules(),
       compactions,
-      recovering,
+      recovering: leftBy !== null,
+      ...(leftBy === null ? {} : { leftBy }),
       people: { how: 'park' },
       onRepetition: () => session.onRepetition?.(state.runId),
       onState: (next) => {
@@ -125,8 +126,8 @@ export function openEngineSession(session: EngineSession): HarnessSession {
     });
   };
   return {
-    prompt: (state, options) => run(state, options, false),
-    attach: (state, { cause, ...options }) => run(state, options, cause === 'recovery'),
+    prompt: (state, options) => run(state, options, null),
+    attach: (state, { cause, leftBy, ...options }) => run(state, options, cause === 'recovery' ? leftBy : null),
     async [Symbol.asyncDispose]() {},
   };
 }

@@ -1,14 +1,15 @@
 // Commands to Pi and their responses, told apart by an id.
 
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import { textOf } from './fields.ts';
+import { createPendingAnswers } from '../foreign/pending-answers.ts';
+import { objectOf, textOf } from '../foreign/fields.ts';
 import { ReinsError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
 
 /** Pi refused a command; `message` is its own sentence, for the operator. */
 export class CommandRefused extends ReinsError {}
 
 export interface PiCommands {
-  /** @throws CommandRefused @throws ReinsError  Pi is gone. */
+  /** @throws CommandRefused @throws PeerGone */
   send(type: string, fields?: JsonObject): Promise<JsonObject>;
   /** Whether the value was a response. */
   receive(value: JsonObject): boolean;
@@ -17,31 +18,16 @@ export interface PiCommands {
 }
 
 export function createPiCommands(write: (value: JsonObject) => void): PiCommands {
-  const waiting = new Map<string, PromiseWithResolvers<JsonObject>>();
-  let next = 1;
-  let closed: string | null = null;
+  const pending = createPendingAnswers<JsonObject>();
   return {
-    send(type, fields = {}) {
-      if (closed !== null) return Promise.reject(new ReinsError(closed));
-      const id = `r${next++}`;
-      const response = Promise.withResolvers<JsonObject>();
-      waiting.set(id, response);
-      write({ ...fields, id, type });
-      return response.promise;
-    },
+    send: (type, fields = {}) => pending.ask((id) => write({ ...fields, id: `${id}`, type })),
     receive({ type, id, success, error, data }) {
       if (type !== 'response') return false;
-      const response = waiting.get(textOf(id));
-      if (response === undefined) return true;
-      waiting.delete(textOf(id));
-      if (success === true) response.resolve(isJsonObject(data) ? data : {});
-      else response.reject(new CommandRefused(textOf(error)));
+      const response = pending.take(id);
+      if (success === true) response?.resolve(objectOf(data));
+      else response?.reject(new CommandRefused(textOf(error)));
       return true;
     },
-    close(why) {
-      closed = why;
-      for (const { reject } of waiting.values()) reject(new ReinsError(why));
-      waiting.clear();
-    },
+    close: (why) => pending.close(why),
   };
 }

@@ -2,8 +2,10 @@
 // prompt (H-082, H-131). Written anew at each start: what a tool may have left there does not last.
 
 import { gateSource } from './gate.ts';
+import { instructionsOf } from '../foreign/instructions-of.ts';
 import { join } from 'node:path';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
+import { writePrivate } from '../foreign/private-files.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { NativeLease, OpenNative, ResolvedMcpServer } from '../foreign/runtime.ts';
 import type { ProviderName } from '../../core/provider-names.ts';
@@ -23,28 +25,22 @@ export const plainProvider = 'reins';
 export async function writePiFiles({ home, lease, model, config, mcpServers }: OpenNative): Promise<PiFiles> {
   const agentDir = join(home, 'agent');
   await mkdir(agentDir, { recursive: true, mode: 0o700 });
-  const write = (name: string, text: string) => writePrivate(join(agentDir, name), text);
+  const write = (name: string, content: string | JsonObject) => writePrivate(join(agentDir, name), content);
   const servers = mcpServers.flatMap((server) => mcpEntry(server));
-  const system = [config.systemPrompt, config.instructions].filter((text) => text !== null && text !== '').join('\n\n');
+  const system = instructionsOf(config);
   await Promise.all([
-    write('models.json', JSON.stringify({ providers: providersFor(lease, model) })),
-    write('settings.json', JSON.stringify(settings)),
-    write('mcp.json', JSON.stringify({ mcpServers: Object.fromEntries(servers) })),
+    write('models.json', { providers: providersFor(lease, model) }),
+    write('settings.json', settings),
+    write('mcp.json', { mcpServers: Object.fromEntries(servers) }),
     write('gate.mjs', gateSource),
-    write('system.md', system),
+    write('system.md', system ?? ''),
   ]);
   return {
     agentDir,
     gate: join(agentDir, 'gate.mjs'),
-    systemPrompt: system === '' ? null : join(agentDir, 'system.md'),
+    systemPrompt: system === null ? null : join(agentDir, 'system.md'),
     hasMcpServers: servers.length > 0,
   };
-}
-
-/** Mode 0600 also where a file was there with another one. */
-async function writePrivate(path: string, text: string): Promise<void> {
-  await rm(path, { recursive: true, force: true });
-  await writeFile(path, text, { mode: 0o600 });
 }
 
 const settings = {

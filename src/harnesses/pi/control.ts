@@ -4,9 +4,9 @@
 // C2. Every question is answered (H-044): those that are no gate's, and those that come while no turn is there to decide.
 // C3. What is asked is text: a leading slash would make a command of it.
 
-import { createMailbox, type Mailbox } from '../../process/mailbox.ts';
 import { CommandRefused } from './commands.ts';
-import { textOf } from './fields.ts';
+import { FactOutlet } from '../foreign/fact-outlet.ts';
+import { textOf } from '../foreign/fields.ts';
 import { gateAnswer, gateOf } from './gate.ts';
 import { harnessError } from '../foreign/turn-endings.ts';
 import { idle, turnBegun, type PiNative, type PiState } from './pi-state.ts';
@@ -16,29 +16,22 @@ import { userTexts } from '../foreign/user-texts.ts';
 import type { ErrorInfo } from '../../core/outcome.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { NativeFact } from '../foreign/native-fact.ts';
-import type { NativeInput, NativeSession, NativeTurn, RelayFact } from '../foreign/runtime.ts';
+import type { NativeInput, NativeSession, NativeTurn, OpenNative, RelayFact } from '../foreign/runtime.ts';
 import type { StartedPi } from './start.ts';
-
-/** Facts that wait before their taker is behind. */
-const roomyFacts = 1_024;
 
 export class PiSession implements NativeSession {
   readonly #pi: StartedPi;
   readonly #logger: Logger;
+  readonly #outlet: FactOutlet;
   readonly gone: Promise<string>;
   #state: PiState = idle;
-  #facts: Mailbox<NativeFact> | null = null;
-  /** Said while no turn was there to hear it. */
-  #unheard: NativeFact[] = [];
 
-  constructor(pi: StartedPi, logger: Logger) {
+  constructor(pi: StartedPi, { clock, logger }: Pick<OpenNative, 'clock' | 'logger'>) {
     this.#pi = pi;
     this.#logger = logger;
-    this.gone = pi.process.gone.then(({ how, toOperator }) => {
-      this.#fail(harnessError(`Pi ${how} while it was at work.`), pi.process.diagnostics());
-      return toOperator;
-    });
+    const { version } = pi;
+    this.#outlet = new FactOutlet({ label: 'Pi', version, clock, logger, onOverflow: () => void this.stop() });
+    this.gone = this.#outlet.follow(pi.process);
     pi.listen((event) => this.#hear(event));
   }
 
@@ -52,18 +45,17 @@ export class PiSession implements NativeSession {
 
   prompt({ content }: NativeInput): NativeTurn {
     const { commands, process } = this.#pi;
-    const facts = createMailbox<NativeFact>(roomyFacts);
-    this.#facts = facts;
+    const facts = this.#outlet.open();
     this.#state = turnBegun;
-    for (const fact of this.#unheard.splice(0)) void facts.put(fact);
     this.#ask(asText(userTexts(content).join('\n'))).catch((cause: unknown) => {
-      if (this.#facts === facts) this.#fail(promptError(cause), String(cause));
+      this.#logger.warn('Pi took no prompt.', { detail: String(cause) });
+      if (this.#outlet.isAt(facts)) this.#outlet.fail(promptError(cause));
     });
     return {
       facts,
       answer: (request, word) => process.send(gateAnswer(request, word)),
       steer: async (text) => {
-        if (this.#facts !== facts) throw new ReinsError('Pi has ended this turn already.');
+        if (!this.#outlet.isAt(facts)) throw new ReinsError('Pi has ended this turn already.');
         await commands.send('steer', { message: asText(text) });
       },
       interrupt: () => {
@@ -87,7 +79,7 @@ export class PiSession implements NativeSession {
   }
 
   #hear(event: JsonObject): void {
-    if (event['type'] === 'extension_ui_request' && (gateOf(event) === null || this.#facts === null))
+    if (event['type'] === 'extension_ui_request' && (gateOf(event) === null || !this.#outlet.isOpen))
       this.#decline(event);
     this.#take({ from: 'pi', event });
   }
@@ -101,26 +93,7 @@ export class PiSession implements NativeSession {
   #take(native: PiNative): void {
     const [state, said] = reduce(this.#state, native);
     this.#state = state;
-    for (const fact of said) this.#put(fact);
-  }
-
-  #put(fact: NativeFact): void {
-    const facts = this.#facts;
-    if (facts === null) {
-      if (fact.is === 'degraded') this.#unheard.push(fact);
-      return;
-    }
-    void facts.put(fact);
-    if (fact.is !== 'ended') return;
-    this.#facts = null;
-    facts.close();
-  }
-
-  #fail(error: ErrorInfo, detail: string): void {
-    if (this.#facts === null) return;
-    this.#logger.warn('A turn of Pi failed.', { detail });
-    this.#state = idle;
-    this.#put({ is: 'ended', end: { as: 'failed', error } });
+    this.#outlet.tell(said, native.from === 'pi' ? native.event : null);
   }
 }
 

@@ -1,4 +1,5 @@
 import { isJsonObject, parsedOrText, type JsonObject } from '../../core/json.ts';
+import { namedPaths } from '../foreign/named-paths.ts';
 import type { GateWord } from '../foreign/runtime.ts';
 import type { NativeFact, UseKind } from '../foreign/native-fact.ts';
 
@@ -39,6 +40,7 @@ export function gateOf({ id: request, method, title, placeholder }: JsonObject):
     request,
     call: { id, name, input },
     ...useKindOf(name),
+    ...namedPaths(input, ['path']),
     // Made by another tool, such as a script: no reply of the model has it.
     ...(parent === undefined ? {} : { bySubAgent: true }),
   };

@@ -1,10 +1,11 @@
 import { commandOf } from '../foreign/command-of.ts';
 import { createFinder } from '../foreign/find-runtime.ts';
 import { PiSession } from './control.ts';
-import { RuntimeFault, type ForeignRuntime } from '../foreign/runtime.ts';
+import { programOf } from '../foreign/start-step.ts';
 import { startPi } from './start.ts';
 import type { Capabilities } from '../harness.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { ForeignRuntime } from '../foreign/runtime.ts';
 import type { Environment } from '../../process/child-environment.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Random } from '../../core/random.ts';
@@ -18,6 +19,7 @@ export interface PiParts {
   readonly path: string | null;
 }
 
+const label = 'Pi';
 const tried = '1.6.0';
 
 const capabilities: Capabilities = {
@@ -45,10 +47,10 @@ const capabilities: Capabilities = {
 };
 
 /** Pi as a child process in RPC mode, one a session (H-500). */
-export function createPiRuntime({ clock, random, logger, host, path }: PiParts): ForeignRuntime {
+export function createPiRuntime({ clock, random, host, path }: PiParts): ForeignRuntime {
   const probe = createFinder({
     clock,
-    label: 'Pi',
+    label,
     name: 'pi',
     path,
     host,
@@ -61,25 +63,15 @@ export function createPiRuntime({ clock, random, logger, host, path }: PiParts):
   });
   return {
     base: 'pi',
-    label: 'Pi',
+    label,
     capabilities,
     mcpTransports: ['http', 'stdio'],
     providers: ['anthropic', 'openai', 'openai-compatible'],
     probe,
     async open(options) {
-      const { path: program, version, problem } = await probe();
-      if (program === null || problem !== null) {
-        const message = problem?.message ?? 'Pi is not installed.';
-        throw new RuntimeFault({ type: 'AgentUnavailableError', message, retryable: false });
-      }
-      const started = await startPi(options, { path: program, host });
-      try {
-        await options.remember({ nativeId: started.nativeId, version });
-      } catch (cause) {
-        await started.process.stop();
-        throw cause;
-      }
-      const session = new PiSession(started, logger);
+      const status = await probe();
+      const { version } = status;
+      const session = new PiSession(await startPi(options, { path: programOf(status, label), version, host }), options);
       options.lease.onFact((fact) => session.hearRelay(fact));
       return session;
     },

@@ -14,7 +14,12 @@ export interface PiState {
   /** Output so far of running calls. */
   readonly outputs: Readonly<Record<string, string>>;
   /** What the relay saw of the newest request. */
-  readonly seen: { readonly model: string | null; readonly usage: Usage | null; readonly status: number | null };
+  readonly seen: {
+    readonly request: number;
+    readonly model: string | null;
+    readonly usage: Usage | null;
+    readonly status: number | null;
+  };
   /** Whether the model of the present reply was told. */
   readonly isServedTold: boolean;
   readonly isOver: boolean;
@@ -26,7 +31,7 @@ export type PiNative =
 
 export type Reduced = readonly [PiState, readonly NativeFact[]];
 
-export const nothingSeen = { model: null, usage: null, status: null } as const;
+export const nothingSeen = { request: 0, model: null, usage: null, status: null } as const;
 
 export const idle: PiState = {
   last: null,
@@ -40,3 +45,7 @@ export const idle: PiState = {
 
 /** A prompt is about to be sent. */
 export const turnBegun: PiState = { ...idle, isOver: false };
+
+/** The status of the newest request where it tells of a failure. */
+export const refusedBy = ({ seen: { status } }: Pick<PiState, 'seen'>): number | null =>
+  status !== null && status >= 400 ? status : null;

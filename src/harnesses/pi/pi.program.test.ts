@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findHarnessProgram } from '../../testing/harness-programs.ts';
 import { join } from 'node:path';
 import { listMembers } from '../../process/process-tree.ts';
-import { sessionIds } from '../../core/ids.ts';
+import { nativeOptions } from '../../../test/support/native-options.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { startHarnessModel, type HarnessModel } from '../../testing/harness-model/start-harness-model.ts';
 import { systemClock, systemRandom } from '../../system.ts';
@@ -60,16 +60,8 @@ describe.skipIf(skip !== '')(`Pi, the program${skip}`, () => {
     state: NativeState | null;
   }
   function makePlace(): Place {
-    const folder = mkdtempSync(join(root, 'place-'));
-    const [workspace, home, temporary] = ['workspace', 'home', 'tmp'].map((name) => join(folder, name));
-    for (const each of [workspace, home, temporary]) mkdirSync(String(each), { mode: 0o700 });
-    return {
-      workspace: String(workspace),
-      home: String(home),
-      temporary: String(temporary),
-      marker: systemRandom.token(),
-      state: null,
-    };
+    const { workspace, home, temporary, marker } = nativeOptions(root).options;
+    return { workspace, home, temporary, marker, state: null };
   }
   interface Opened {
     readonly place: Place;
@@ -83,20 +75,15 @@ describe.skipIf(skip !== '')(`Pi, the program${skip}`, () => {
     } = {},
   ): Promise<Opened> {
     const { provider = 'anthropic', place = makePlace(), of = runtime, ...rest } = more;
-    const session = await of.open({
+    const { state: resume, ...folders } = place;
+    const { options } = nativeOptions(root, {
+      ...folders,
       lease: { url: model.url, token, provider, onFact() {} },
-      sessionId: sessionIds.make('a'),
-      ...place,
-      model: 'test-model',
-      config: { base: 'pi', systemPrompt: null, instructions: null, disabledTools: [] },
-      mcpServers: [],
-      skillFolders: [],
-      resume: place.state,
+      resume,
       remember: async (state) => void (place.state = state),
-      signal: new AbortController().signal,
-      ...parts,
       ...rest,
     });
+    const session = await of.open(options);
     sessions.push(session);
     return { place, session };
   }

@@ -1,8 +1,8 @@
-import { countOf, textOf } from './fields.ts';
-import { failureOf } from './failure.ts';
+import { countOf, textOf } from '../foreign/fields.ts';
+import { toldFailure } from '../foreign/told-failure.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import type { NativeFact } from '../foreign/native-fact.ts';
-import type { PiState, Reduced } from './pi-state.ts';
+import { refusedBy, type PiState, type Reduced } from './pi-state.ts';
 import type { StopReason } from '../../core/outcome.ts';
 import type { Usage } from '../../core/usage.ts';
 
@@ -85,7 +85,7 @@ function endMessage(state: PiState, message: JsonObject, named: string | null): 
   const raw = typeof rawStopReason === 'string' ? rawStopReason : null;
   const refused = raw === 'refusal';
   if (stopReason === 'error' && !refused) {
-    const error = failureOf(textOf(errorMessage), state.seen.status);
+    const error = toldFailure(textOf(errorMessage), refusedBy(state));
     return withServed({ ...state, last: { error } }, named, { facts: [{ is: 'progress' }] });
   }
   const finishReason = refused ? 'refusal' : (stopReasons[textOf(stopReason)] ?? 'other');

@@ -231,3 +231,12 @@ describe.for(recordings)('%s', (file) => {
         for (const value of kinds) reduce(turnBegun, native({ ...event, [key]: value }));
   });
 });
+
+test('E-520: a gate names the file of its call', () => {
+  const ask = (name: string, input: JsonObject) => {
+    const placeholder = JSON.stringify({ id: 'c', name, input });
+    return factsOf([native({ type: 'extension_ui_request', id: 'r', method: 'input', title: gateTitle, placeholder })]);
+  };
+  expect(ask('edit', { path: 'src/a.ts' })).toMatchObject([{ is: 'gate', paths: ['src/a.ts'] }]);
+  expect(ask('bash', { command: 'ls' })).not.toMatchObject([{ paths: expect.anything() }]);
+});

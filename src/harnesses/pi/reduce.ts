@@ -5,13 +5,13 @@
 // R3. `tool_execution_start` says nothing: it is sent before the gate has answered, and for calls that will not run. One that
 //     has run is known by its `durationMs`.
 
-import { failureOf } from './failure.ts';
-import { countOf, textOf } from './fields.ts';
+import { toldFailure } from '../foreign/told-failure.ts';
+import { countOf, objectOf, plainText, textOf } from '../foreign/fields.ts';
 import { gateOf } from './gate.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { reduceMessage } from './reduce-message.ts';
 import { harnessError } from '../foreign/turn-endings.ts';
-import { idle, nothingSeen, type PiNative, type PiState, type Reduced } from './pi-state.ts';
+import { idle, nothingSeen, refusedBy, type PiNative, type PiState, type Reduced } from './pi-state.ts';
 import type { NativeEnd, NativeFact } from '../foreign/native-fact.ts';
 import type { RelayFact } from '../foreign/runtime.ts';
 
@@ -20,9 +20,11 @@ export function reduce(state: PiState, native: PiNative): Reduced {
 }
 
 function withSeen(state: PiState, fact: RelayFact): PiState {
+  // A tool that has the lease may ask, too, and be answered later.
+  if (fact.at !== 'asked' && fact.request !== state.seen.request) return state;
   switch (fact.at) {
     case 'asked':
-      return { ...state, seen: nothingSeen };
+      return { ...state, seen: { ...nothingSeen, request: fact.request } };
     case 'answered':
       return { ...state, seen: { ...state.seen, status: fact.status } };
     case 'served':
@@ -81,14 +83,14 @@ function reduceExtension(state: PiState, event: JsonObject): Reduced {
   if (gate !== null) return [{ ...state, gates: { ...state.gates, [gate.call.id]: gate.request } }, [gate]];
   const { method, message } = event;
   if (method !== 'notify' || typeof message !== 'string' || !message.startsWith('MCP servers need attention'))
-    return [state, [{ is: 'progress' }]];
+    return [state, [{ is: 'alive' }]];
   const servers = message.matchAll(/^ {2}([\w-]+): /gm);
   return [state, Array.from(servers, ([, name = '']) => ({ is: 'degraded', what: `mcp:${name}` }))];
 }
 
 /** Pi tells the output so far. One that was cut at its head is shown with the result only. */
 function addOutput(state: PiState, { toolCallId: id, partialResult }: JsonObject): Reduced {
-  const text = contentOf(partialResult);
+  const text = plainText(objectOf(partialResult)['content']);
   if (typeof id !== 'string' || text === '') return [state, [{ is: 'progress' }]];
   const before = state.outputs[id] ?? '';
   const next = { ...state, outputs: { ...state.outputs, [id]: text } };
@@ -103,22 +105,15 @@ function endCall(state: PiState, { toolCallId: id, result, isError, durationMs }
   const ran = typeof durationMs === 'number';
   const outcome = ran ? (isError === true ? 'error' : 'ok') : request === undefined ? 'invalid' : 'cancelled';
   const closed: readonly NativeFact[] = request === undefined ? [] : [{ is: 'gate-closed', request }];
-  return [{ ...state, gates, outputs }, [...closed, { is: 'call-ended', id, outcome, content: contentOf(result) }]];
-}
-
-/** Texts of a tool's result, which is a list of parts. */
-function contentOf(result: JsonValue | undefined): string {
-  const parts = isJsonObject(result) && Array.isArray(result['content']) ? result['content'] : [];
-  return parts
-    .map((part: JsonValue) => {
-      const { type, text } = isJsonObject(part) ? part : {};
-      return typeof text === 'string' ? text : `[${textOf(type)}]`;
-    })
-    .join('\n');
+  return [
+    { ...state, gates, outputs },
+    [...closed, { is: 'call-ended', id, outcome, content: plainText(objectOf(result)['content']) }],
+  ];
 }
 
 function retryOf({ last, seen }: PiState, { delayMs, errorMessage }: JsonObject): NativeFact {
-  const known = last !== null && last !== 'accepted' ? last.error : failureOf(textOf(errorMessage), seen.status);
+  const known =
+    last !== null && last !== 'accepted' ? last.error : toldFailure(textOf(errorMessage), refusedBy({ seen }));
   return { is: 'reply-lost', reason: 'transient-error', retryInMs: countOf(delayMs), error: known };
 }
 

@@ -1,14 +1,13 @@
 import { afterAll, expect, test } from 'vitest';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createPiRuntime } from './pi-runtime.ts';
 import { dirname, join } from 'node:path';
 import { gateTitle } from './gate.ts';
 import { listMembers } from '../../process/process-tree.ts';
-import { sessionIds } from '../../core/ids.ts';
+import { nativeOptions } from '../../../test/support/native-options.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { systemClock, systemRandom } from '../../system.ts';
 import { tmpdir } from 'node:os';
-import type { NativeState } from '../foreign/runtime.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'reins-pi-stub-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -18,26 +17,9 @@ const host = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` };
 
 test('H-071: a session that cannot be gone on with is begun anew, under another id, and nothing of it is left', async () => {
   const runtime = createPiRuntime({ ...parts, host, path: program });
-  const [workspace, home, temporary] = ['workspace', 'home', 'tmp'].map((name) => join(root, name));
-  for (const each of [workspace, home, temporary]) mkdirSync(String(each));
-  const marker = systemRandom.token();
-  const states: NativeState[] = [];
-  const session = await runtime.open({
-    lease: { url: 'http://127.0.0.1:1', token: 'token', provider: 'openai-compatible', onFact() {} },
-    sessionId: sessionIds.make('a'),
-    workspace: String(workspace),
-    home: String(home),
-    temporary: String(temporary),
-    marker,
-    model: 'm',
-    config: { base: 'pi', systemPrompt: null, instructions: null, disabledTools: [] },
-    mcpServers: [],
-    skillFolders: [],
-    resume: { nativeId: 'broken', version: null },
-    remember: async (state) => void states.push(state),
-    signal: new AbortController().signal,
-    ...parts,
-  });
+  const { options, states } = nativeOptions(root, { resume: { nativeId: 'broken', version: null } });
+  const { marker } = options;
+  const session = await runtime.open(options);
   expect(session.resumed).toBe(false);
   expect(states).toEqual([{ nativeId: expect.stringMatching(/^[0-9a-f]{32}$/), version: '1.6.0' }]);
   expect(await listMembers({ marker, root: null })).toHaveLength(1);

@@ -46,6 +46,8 @@ type End = Extract<RelayNews, { at: 'ended' }>;
 
 class CutReply extends ReinsError {}
 
+const nothingAsked: Asked = { models: [], streams: false, tools: 0 };
+
 export async function forward(parts: ForwardParts, exchange: Exchange): Promise<void> {
   const { route, lease, request, response } = exchange;
   const stop = new AbortController();
@@ -56,11 +58,12 @@ export async function forward(parts: ForwardParts, exchange: Exchange): Promise<
     const body = await readBody(request);
     const number = route.kind === 'call' ? lease.number() : 0;
     const tell = (news: RelayNews) => {
-      if (route.kind === 'call') lease.options.onFact({ ...news, request: number });
+      if (route.kind === 'call') lease.tell({ ...news, request: number });
     };
     const asked = readAsked(route, body);
-    tell({ at: 'asked', model: asked?.models[0] ?? null, atMs: parts.clock.now() });
-    const call = { ...parts, ...exchange, asked: asked ?? { models: [], streams: false }, signal: stop.signal, tell };
+    const { models, tools } = asked ?? nothingAsked;
+    tell({ at: 'asked', model: models[0] ?? null, tools, atMs: parts.clock.now() });
+    const call = { ...parts, ...exchange, asked: asked ?? nothingAsked, signal: stop.signal, tell };
     await relay(call, asked === null ? null : body);
   } catch (cause) {
     // A request that was never whole is nothing to tell of.
@@ -93,10 +96,7 @@ async function relay(call: Call, body: Buffer | null): Promise<void> {
   } catch (cause) {
     end = breakOff(call, cause);
   }
-  if (seen.usage !== null) {
-    call.lease.spend(seen.usage);
-    call.tell({ at: 'usage', usage: seen.usage });
-  }
+  if (seen.usage !== null) call.tell({ at: 'usage', usage: seen.usage });
   // Many runtimes go as soon as they have read the end mark, without waiting for the end of the body.
   const { how, error } = seen.ends ? { how: 'whole' as const, error: null } : end;
   call.tell({ at: 'ended', how, finishReason: seen.finishReason, error: error ?? seen.error, calls: seen.calls });
@@ -164,7 +164,7 @@ async function passRefusal(call: Call, answer: Answer): Promise<Pick<End, 'how' 
   const text = lease.upstream.redact(bytes.toString());
   const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
   const judgement: Judgement = judgeRefusal({ status, headers, text }, clock.now());
-  call.tell({ at: 'answered', status, retryAfterMs: judgement.retryAfterMs });
+  call.tell({ at: 'answered', status, retryAfterMs: judgement.retryAfterMs, failure: judgement.failure });
   if (judgement.isFinal && status !== 400) refuse(response, route.wire, refusals.final(judgement.error.message));
   else {
     const sent = text === bytes.toString() ? bytes : Buffer.from(text);
@@ -202,7 +202,9 @@ function breakOff(call: Call, cause: unknown): Pick<End, 'how' | 'error'> {
   if (cause instanceof RelayRefusal) {
     refuse(response, route.wire, cause);
     if (cause.kind === 'cut') logger.warn('A model call of a harness failed.', { ...facts, message: cause.message });
-    return { how: cause.kind, error: { type: null, message: cause.message } };
+    else if (cause.code === 'reins_model' || cause.code === 'reins_budget')
+      logger.warn('A model call of a harness was not let through.', { ...facts, message: cause.message });
+    return { how: cause.kind, error: { type: cause.code, message: cause.message } };
   }
   if (signal.aborted) {
     if (lease.isRevoked && !response.headersSent && !response.destroyed)

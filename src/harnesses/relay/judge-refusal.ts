@@ -1,4 +1,4 @@
-import { classifyFailure, retryAfterMs } from '../../core/provider-failure.ts';
+import { classifyFailure, retryAfterMs, type FailureClass } from '../../core/provider-failure.ts';
 import { errorIn } from './observe/fields.ts';
 import { isJsonObject, parsedOrText } from '../../core/json.ts';
 import type { RelayError } from './relay-fact.ts';
@@ -12,6 +12,7 @@ export interface ProviderRefusal {
 export interface Judgement {
   readonly error: RelayError;
   readonly retryAfterMs: number | null;
+  readonly failure: FailureClass;
   /** Asking again cannot help before somebody has done something, or not in a time that a turn may take (H-204). */
   readonly isFinal: boolean;
 }
@@ -37,7 +38,7 @@ export function judgeRefusal({ status, headers, text }: ProviderRefusal, nowMs: 
     // Google says "quota" of a limit per minute, too; only the limit's name tells the two apart.
     ...(text.includes('PerMinute') && !text.includes('PerDay') ? { override: true } : {}),
   });
-  return { error, retryAfterMs: waitMs, isFinal: failure === 'quota' || (waitMs ?? 0) > longestWaitMs };
+  return { error, retryAfterMs: waitMs, failure, isFinal: failure === 'quota' || (waitMs ?? 0) > longestWaitMs };
 }
 
 function parseDate(text: string): number | null {

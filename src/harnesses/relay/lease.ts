@@ -1,17 +1,16 @@
+import { createCallLedger, type PriceOf, type RelayedCall } from './relayed-call.ts';
 import { refusals } from './refusals.ts';
+import type { CallMeter } from './run-meter.ts';
 import type { Redact } from '../../core/redact.ts';
 import type { RelayFact } from './relay-fact.ts';
 import type { RelayProvider } from './routes.ts';
-import type { Usage } from '../../core/usage.ts';
 
 export interface LeaseOptions {
   readonly provider: RelayProvider;
   /** The provider's names of the models that may be asked for; null: any. */
   readonly models: readonly string[] | null;
-  /** Once replies have used up so many tokens, no other one is asked for. Absent: no limit. */
-  readonly maxOutputTokens?: number;
-  /** Absent: no limit. */
-  readonly maxRequests?: number;
+  /** Counts the calls, and says when they are too many. Absent: they never are. */
+  readonly meter?: CallMeter;
   /** Contract: must not throw; facts of one call come in order, those of several calls mixed. */
   onFact(fact: RelayFact): void;
 }
@@ -52,19 +51,24 @@ export interface OpenLease extends Lease {
   number(): number;
   /** @throws RelayRefusal  It may not be asked for. */
   admit(models: readonly string[], kind: 'call' | 'aside'): void;
-  spend(usage: Usage): void;
+  /** To the meter, to whoever counts all calls of the relay, and then to the runtime's adapter. */
+  tell(fact: RelayFact): void;
 }
 
 export interface LeaseParts {
   readonly token: string;
   readonly upstream: OpenUpstream;
   readonly forget: () => void;
+  readonly priceOf: PriceOf;
+  readonly onCall: (call: RelayedCall) => void;
 }
 
-export function openLease(options: LeaseOptions, { token, upstream, forget }: LeaseParts): OpenLease {
-  const { models: allowed, maxRequests = Infinity, maxOutputTokens = Infinity } = options;
+export function openLease(options: LeaseOptions, parts: LeaseParts): OpenLease {
+  const { token, upstream, forget } = parts;
+  const { models: allowed, meter } = options;
+  const callOf = createCallLedger(options.provider, parts.priceOf);
   const running = new Set<() => void>();
-  let [isClosed, isRevoked, asked, requests, outputTokens] = [false, false, 0, 0, 0];
+  let [isClosed, isRevoked, asked, requests] = [false, false, 0, 0];
   const revoke = () => {
     isClosed = isRevoked = true;
     for (const abort of running) abort();
@@ -95,10 +99,19 @@ export function openLease(options: LeaseOptions, { token, upstream, forget }: Le
       if (foreign !== undefined) throw refusals.foreignModel(foreign);
       if (kind === 'aside') return;
       if (allowed !== null && models.length === 0) throw refusals.foreignModel(null);
-      if (requests >= maxRequests || outputTokens >= maxOutputTokens) throw refusals.budgetSpent();
+      if (meter?.refuses() === true) throw refusals.budgetSpent();
+      meter?.admitted();
       requests++;
     },
-    spend: (usage) => void (outputTokens += usage.outputTokens ?? 0),
+    tell(fact) {
+      if (fact.at === 'asked') meter?.asked(fact.request);
+      const call = callOf(fact);
+      if (call !== null) {
+        meter?.ended(call);
+        parts.onCall(call);
+      }
+      options.onFact(fact);
+    },
     [Symbol.dispose]() {
       revoke();
       forget();

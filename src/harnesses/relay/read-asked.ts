@@ -1,5 +1,5 @@
-import { isJsonObject, parsedOrText } from '../../core/json.ts';
-import { textIn } from './observe/fields.ts';
+import { isJsonObject, parsedOrText, type JsonObject } from '../../core/json.ts';
+import { objectsIn, textIn } from './observe/fields.ts';
 import { refusals } from './refusals.ts';
 import type { IncomingMessage } from 'node:http';
 import type { Route } from './routes.ts';
@@ -8,6 +8,8 @@ export interface Asked {
   /** The one asked for, then those that may stand in for it. */
   readonly models: readonly string[];
   readonly streams: boolean;
+  /** How many the model is offered. */
+  readonly tools: number;
 }
 
 const longestBody = 64 * 1024 * 1024;
@@ -31,13 +33,20 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
 
 /** @returns null  The body of a request that must have one cannot be read. */
 export function readAsked({ method, named }: Route, body: Buffer): Asked | null {
-  if (method === 'GET') return { models: [], streams: false };
+  if (method === 'GET') return { models: [], streams: false, tools: 0 };
   const fields = parsedOrText(body.toString());
   if (!isJsonObject(fields)) return null;
-  if (named !== undefined) return { models: [named.model], streams: named.streams };
+  const tools = objectsIn(fields, 'tools').flatMap(toolsIn).length;
+  if (named !== undefined) return { models: [named.model], streams: named.streams, tools };
   const model = textIn(fields, 'model');
   // OpenRouter takes a list of stand-ins.
   const others = fields['models'];
   const standIns = Array.isArray(others) ? others.filter((each) => typeof each === 'string') : [];
-  return { models: [...(model === null ? [] : [model]), ...standIns], streams: fields['stream'] === true };
+  return { models: [...(model === null ? [] : [model]), ...standIns], streams: fields['stream'] === true, tools };
+}
+
+/** Gemini lists functions in groups. */
+function toolsIn(entry: JsonObject): readonly JsonObject[] {
+  const group = objectsIn(entry, 'functionDeclarations');
+  return group.length === 0 ? [entry] : group;
 }

@@ -4,15 +4,20 @@ import { ReinsError } from '../../core/errors.ts';
 import { head } from '../../core/text.ts';
 import type { Wire } from './routes.ts';
 
+export type RefusalCode = 'reins_budget' | 'reins_model' | 'reins_revoked';
+
 /** Ends a request with a status in place of a provider's reply. */
 export class RelayRefusal extends ReinsError {
   readonly status: number;
   readonly kind: 'refused' | 'cut';
+  /** What kind of a word of the relay's own it is; null: the provider's. */
+  readonly code: RefusalCode | null;
   /** @param kind  `cut`: the provider is at fault, and asking again may help. */
-  constructor(status: number, message: string, kind: 'refused' | 'cut' = 'refused') {
+  constructor(status: number, message: string, kind: 'refused' | 'cut' | RefusalCode = 'refused') {
     super(message);
     this.status = status;
-    this.kind = kind;
+    this.kind = kind === 'cut' ? kind : 'refused';
+    this.code = kind === 'cut' || kind === 'refused' ? null : kind;
   }
 }
 
@@ -23,15 +28,16 @@ export const refusals = {
   unknownPath: () => new RelayRefusal(404, 'There is no such path here.'),
   tooLong: () => new RelayRefusal(413, 'The request is longer than 64 MiB.'),
   unreadable: () => new RelayRefusal(400, 'The request is not a JSON object, or it is compressed.'),
-  revoked: () => new RelayRefusal(400, 'The session of this key has been stopped.'),
+  revoked: () => new RelayRefusal(400, 'The session of this key has been stopped.', 'reins_revoked'),
   foreignModel: (model: string | null) =>
     new RelayRefusal(
       400,
       model === null
         ? 'The request names no model.'
         : `The model ${head(model, 120)} is not one that this session may use.`,
+      'reins_model',
     ),
-  budgetSpent: () => new RelayRefusal(400, 'The budget of this task is used up.'),
+  budgetSpent: () => new RelayRefusal(400, 'The budget of this task is used up.', 'reins_budget'),
   final: (message: string) => new RelayRefusal(400, message),
   unreachable: (code: string) => new RelayRefusal(502, `The model provider could not be reached (${code}).`, 'cut'),
   redirected: () => new RelayRefusal(502, 'The model provider pointed to another address, which is not followed.'),

@@ -1,16 +1,25 @@
+import type { FailureClass } from '../../core/provider-failure.ts';
 import type { Usage } from '../../core/usage.ts';
 
-/** As the provider named it, or as the relay did where the provider said nothing. */
+/**
+ * As the provider named it, or as the relay did where the provider said nothing. What the relay itself refused has a type of
+ * ours: `reins_budget`, `reins_model` or `reins_revoked`.
+ */
 export interface RelayError {
   readonly type: string | null;
   readonly message: string;
 }
 
 export type RelayNews =
-  /** `model` as asked for; null: none was named. */
-  | { readonly at: 'asked'; readonly model: string | null; readonly atMs: number }
-  /** The provider's own status, whatever the runtime is told. */
-  | { readonly at: 'answered'; readonly status: number; readonly retryAfterMs: number | null }
+  /** `model` as asked for; null: none was named. `tools`: how many the model is offered; absent: not known. */
+  | { readonly at: 'asked'; readonly model: string | null; readonly atMs: number; readonly tools?: number }
+  /** The provider's own status, whatever the runtime is told. `failure`: what an error status means. */
+  | {
+      readonly at: 'answered';
+      readonly status: number;
+      readonly retryAfterMs: number | null;
+      readonly failure?: FailureClass;
+    }
   /** The reply goes on: pings and comments do not count. At most one a second. */
   | { readonly at: 'byte'; readonly atMs: number }
   /** Again when the reply names another one later on. */

@@ -6,8 +6,11 @@ import { connect, type AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createLogger } from '../../logger.ts';
+import { initialRunState } from '../../core/run-state.ts';
+import { runIds, sessionIds } from '../../core/ids.ts';
 import { createManualClock } from '../../testing/manual-clock.ts';
 import { namedFrame } from '../../testing/model-servers/wire-protocol.ts';
+import { createRunMeter, noLeaseBudget } from './run-meter.ts';
 import { openRelay, type Relay } from './relay.ts';
 import { simpleText } from '../../testing/model-servers/reply-script.ts';
 import { startModelServer, type ModelServerProtocol } from '../../testing/model-servers/model-server.ts';
@@ -84,6 +87,7 @@ async function upstream(answer: (response: ServerResponse, received: Received, i
   return { baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, received };
 }
 
+const started = () => initialRunState(runIds.make('1'), sessionIds.make('1'));
 const events = { 'content-type': 'text/event-stream' };
 const json = { 'content-type': 'application/json' };
 const wholeReply = [
@@ -230,6 +234,84 @@ describe('what passes', () => {
   });
 });
 
+describe('many and large', () => {
+  test('H-202: a request and a reply of several megabytes arrive as they are, and are understood', async () => {
+    const long = 'Grüße 🙂 '.repeat(250_000);
+    const { baseURL, received } = await upstream((response) => {
+      response.writeHead(200, events);
+      response.end(`${namedFrame('content_block_delta', { delta: { text: long } })}${wholeReply}`);
+    });
+    const rig = await rigFor(baseURL);
+    const body = { model: 'm', stream: true, tools: [{}, {}], messages: [{ role: 'user', content: long }] };
+    const response = await ask(rig, rig.lease(), { body });
+    expect((await response.text()).length).toBeGreaterThan(long.length);
+    expect(received[0]?.body.equals(Buffer.from(JSON.stringify(body)))).toBe(true);
+    expect(rig.facts[0]).toMatchObject({ at: 'asked', model: 'm', tools: 2 });
+    expect(endOf(rig)).toMatchObject({ how: 'whole' });
+  });
+
+  test('H-203: fifty streams at once, cut anywhere, are fifty calls with the facts of each apart', async () => {
+    const { baseURL } = await upstream(async (response, { body }) => {
+      const { model } = JSON.parse(body.toString());
+      const reply = wholeReply.replace('m-1', model).replace('"output_tokens":5', `"output_tokens":${model}`);
+      response.writeHead(200, events);
+      for (let at = 0; at < reply.length; at += 17) {
+        response.write(reply.slice(at, at + 17));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      response.end();
+    });
+    const rig = await rigFor(baseURL);
+    const lease = rig.lease();
+    const models = Array.from({ length: 50 }, (_, index) => String(100 + index));
+    const replies = models.map(async (model) => (await ask(rig, lease, { body: { model, stream: true } })).text());
+    for (const [index, text] of (await Promise.all(replies)).entries()) expect(text).toContain(`"${models[index]}"`);
+    await vi.waitFor(() => expect(rig.facts.filter(({ at }) => at === 'ended')).toHaveLength(50));
+    const modelOf = new Map(rig.facts.flatMap((fact) => (fact.at === 'asked' ? [[fact.request, fact.model]] : [])));
+    expect(new Set(modelOf.values())).toEqual(new Set(models));
+    for (const fact of rig.facts) {
+      if (fact.at === 'served') expect(fact.model).toBe(modelOf.get(fact.request));
+      if (fact.at === 'usage') expect(fact.usage.outputTokens).toBe(Number(modelOf.get(fact.request)));
+    }
+    expect([lease.requests, lease.open]).toEqual([50, 0]);
+  });
+
+  /** The quickest of a few: others wait for whatever else this machine does. */
+  async function quickest(run: () => Promise<number>): Promise<number> {
+    const times: number[] = [];
+    for (let round = 0; round < 5; round++) times.push(await run());
+    return Math.min(...times);
+  }
+
+  test('H-202: either side that goes takes the other with it within 100 ms', async () => {
+    const gone: ((atMs: number) => void)[] = [];
+    const { baseURL } = await upstream((response) => {
+      response.once('close', () => gone.shift()?.(performance.now()));
+      response.writeHead(200, events).write(wholeReply.slice(0, 60));
+      cut = () => response.destroy();
+    });
+    let cut: () => void = () => undefined;
+    const rig = await rigFor(baseURL);
+    const byRuntime = await quickest(async () => {
+      const closed = new Promise<number>((resolve) => gone.push(resolve));
+      const stop = new AbortController();
+      await ask(rig, rig.lease(), { signal: stop.signal });
+      const atMs = performance.now();
+      stop.abort();
+      return (await closed) - atMs;
+    });
+    const byProvider = await quickest(async () => {
+      const response = await ask(rig, rig.lease());
+      const atMs = performance.now();
+      cut();
+      expect((await readUntilBroken(response)).broken).toBe(true);
+      return performance.now() - atMs;
+    });
+    expect(byRuntime).toBeLessThan(100);
+    expect(byProvider).toBeLessThan(100);
+  });
+});
+
 describe('who may come in', () => {
   test('H-200: a wrong, an absent and a disposed lease are refused, and none of them is in the log', async () => {
     const { baseURL, received } = await upstream((response) => response.end());
@@ -302,7 +384,7 @@ describe('who may come in', () => {
   test('H-201: a list of models passes and is no model call', async () => {
     const { baseURL, received } = await upstream((response) => response.writeHead(200, json).end('{"data":[]}'));
     const rig = await rigFor(baseURL);
-    const lease = rig.lease({ models: ['good'], maxRequests: 0 });
+    const lease = rig.lease({ models: ['good'], meter: createRunMeter({ ...noLeaseBudget, requests: 0 }) });
     const response = await fetch(`${rig.relay.url}/v1/models?limit=5`, { headers: { 'x-api-key': lease.token } });
     expect(await response.text()).toBe('{"data":[]}');
     expect([received[0]?.url, lease.requests, rig.facts]).toEqual(['/v1/models?limit=5', 0, []]);
@@ -457,7 +539,7 @@ describe.each(wires)('%s', (provider, protocol, path) => {
     const { rig, broken } = await play();
     expect(broken).toBe(false);
     const atMs = rig.clock.now();
-    expect(rig.facts[0]).toEqual({ at: 'asked', request: 1, model: 'm', atMs });
+    expect(rig.facts[0]).toEqual({ at: 'asked', request: 1, model: 'm', tools: 0, atMs });
     expect(rig.facts[1]).toEqual({ at: 'answered', request: 1, status: 200, retryAfterMs: null });
     // Time stood still: one byte fact, however many chunks there were.
     expect(rig.facts.filter(({ at }) => at === 'byte')).toEqual([{ at: 'byte', request: 1, atMs }]);
@@ -560,18 +642,22 @@ describe('repairs', () => {
     expect(JSON.stringify([rig.facts, rig.log])).not.toContain(canary);
   });
 
-  test('H-200: a spent budget refuses with 400: of requests, and of tokens', async () => {
+  test('H-200: a spent budget refuses with 400: of requests, of tokens, and of dollars', async () => {
     const { baseURL, received } = await upstream((response) => response.writeHead(200, events).end(wholeReply));
     const rig = await rigFor(baseURL);
-    for (const budget of [{ maxRequests: 1 }, { maxOutputTokens: 5 }]) {
-      const lease = rig.lease(budget);
+    for (const budget of [{ requests: 1 }, { tokens: 7 }, { dollars: 0.000_01 }]) {
+      const meter = createRunMeter({ ...noLeaseBudget, ...budget });
+      meter.begin(started());
+      const lease = rig.lease({ meter });
       expect(await (await ask(rig, lease)).text()).toBe(wholeReply);
       const refused = await ask(rig, lease);
       expect(refused.status).toBe(400);
       expect(await refused.text()).toContain('budget');
       expect(lease.requests).toBe(1);
+      expect(meter.cut).toMatchObject({ status: 'completed', budget: { then: 'stop' } });
+      expect(rig.facts.at(-1)).toMatchObject({ at: 'ended', how: 'refused', error: { type: 'reins_budget' } });
     }
-    expect(received).toHaveLength(2);
+    expect(received).toHaveLength(3);
   });
 
   test('H-205: an error that may pass is handed on as it came, once', async () => {

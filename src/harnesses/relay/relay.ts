@@ -18,6 +18,7 @@ import { refusals } from './refusals.ts';
 import { tokensIn } from './headers.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { PriceOf, RelayedCall } from './relayed-call.ts';
 import type { Random } from '../../core/random.ts';
 
 export interface Upstream {
@@ -32,6 +33,10 @@ export interface RelayOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Absent: no price is known. */
+  readonly priceOf?: PriceOf;
+  /** Each model call, of whichever lease, when it is over. Must not throw. */
+  readonly onCall?: (call: RelayedCall) => void;
 }
 
 /** Disposing revokes all leases and frees the port. */
@@ -42,7 +47,8 @@ export interface Relay extends AsyncDisposable {
   lease(options: LeaseOptions): Lease;
 }
 
-export async function openRelay({ upstreams, clock, random, logger }: RelayOptions): Promise<Relay> {
+export async function openRelay(options: RelayOptions): Promise<Relay> {
+  const { upstreams, clock, random, logger, priceOf = () => null, onCall = () => undefined } = options;
   const { Agent } = await import('undici');
   // The default limits of 300 s would end a quiet stream (E-308); whoever waits for it has limits of their own.
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } });
@@ -63,12 +69,13 @@ export async function openRelay({ upstreams, clock, random, logger }: RelayOptio
   if (typeof address !== 'object' || address === null) throw new TypeError('A listening server has a port.');
   return {
     url: `http://127.0.0.1:${address.port}`,
-    lease(options) {
-      const upstream = openUpstream(upstreams[options.provider]);
+    lease(wanted) {
+      const upstream = openUpstream(upstreams[wanted.provider]);
       // Two of them are the 256 bits that H-200 asks for.
       const token = `${random.token()}${random.token()}`;
       const key = digest(token);
-      const lease = openLease(options, { token, upstream, forget: () => void leases.delete(key) });
+      const forget = () => void leases.delete(key);
+      const lease = openLease(wanted, { token, upstream, forget, priceOf, onCall });
       leases.set(key, lease);
       return lease;
     },

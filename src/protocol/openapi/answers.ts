@@ -265,6 +265,12 @@ export const key = open({
   key: z.string().optional().describe('Shown once, when it is made'),
 }).meta({ id: 'Key' });
 export const keys = open({ keys: many(key) });
+export const consoleSession = open({
+  object: z.literal('reins.console_session'),
+  principal: z.string().nullable().describe('Null: this browser is not signed in'),
+  scopes: many(z.string()),
+  expires_at: seconds.nullable(),
+}).meta({ id: 'ConsoleSession' });
 export const delivery = open({
   id: z.string(),
   event: z.string(),
@@ -302,6 +308,18 @@ const agentFields = {
 };
 export const agentAnswer = z.object(agentFields).meta({ id: 'AgentAnswer' });
 export const agentRefusal = z.object({ error: z.string() }).meta({ id: 'AgentRefusal' });
+export const chatStopped = z.object({ stopped: z.boolean().describe('False: nothing was at work') });
+export const chatMessages = z.object({
+  messages: z.array(
+    z
+      .looseObject({
+        id: z.string(),
+        role: z.enum(['user', 'assistant']),
+        parts: z.array(z.looseObject({ type: z.string() })),
+      })
+      .meta({ id: 'UIMessage' }),
+  ),
+});
 const toolId = z.string().optional();
 export const agentEvent = z
   .discriminatedUnion('type', [

@@ -2,10 +2,12 @@
 
 import * as answers from './answers.ts';
 import { agentBody } from '../agent/request.ts';
+import { chatBody } from '../ui/chat-request.ts';
 import { answerBody, decideBody, resolveBody } from '../uhp/approval.ts';
 import { createResponseBody } from '../uhp/request.ts';
 import { harnessBody } from '../uhp/harness-write.ts';
 import { newKey } from '../uhp/key.ts';
+import { signInBody } from '../uhp/console-session.ts';
 import { shareBody } from '../uhp/session.ts';
 import { steerBody } from '../uhp/steer.ts';
 import { webhookBody } from '../uhp/webhook.ts';
@@ -108,6 +110,28 @@ export const operations: Readonly<Record<string, Operation>> = {
     streams: answers.agentEvent,
     refusal: answers.agentRefusal,
     headers: ['Accept'],
+  },
+  'POST /api/chat': {
+    summary: 'Say something in a chat, or answer what it waits for; streams chunks of UI messages of the AI SDK',
+    body: chatBody,
+    answer: 'text/event-stream',
+    refusal: answers.agentRefusal,
+  },
+  'GET /api/chat/:id/stream': {
+    summary: 'Watch the message at work from its beginning; 204: nothing is at work',
+    answer: 'text/event-stream',
+    refusal: answers.agentRefusal,
+    query: ['chunks', 'sendReasoning'],
+  },
+  'POST /api/chat/:id/stop': {
+    summary: 'Stop the turn at work',
+    answer: answers.chatStopped,
+    refusal: answers.agentRefusal,
+  },
+  'GET /api/chat/:id/messages': {
+    summary: 'The conversation as UI messages',
+    answer: answers.chatMessages,
+    refusal: answers.agentRefusal,
   },
   'GET /v1/responses/:id': {
     summary: 'Read a response, or with stream=true follow it',
@@ -313,8 +337,26 @@ export const operations: Readonly<Record<string, Operation>> = {
     errors: admin,
   },
   'GET /v1/reins/usage': { summary: 'What you have used of what you may', answer: answers.usage },
+  'GET /v1/reins/console/session': {
+    summary: 'Who this browser is signed in as at the console',
+    answer: answers.consoleSession,
+  },
+  'POST /v1/reins/console/session': {
+    summary: 'Sign in with a key, or the ticket of the link that the server prints: sets the cookie',
+    body: signInBody,
+    answer: answers.consoleSession,
+    errors: ['invalid_credential', 'reins_ticket_invalid', 'reins_foreign_origin', 'file_too_large'],
+  },
+  'DELETE /v1/reins/console/session': {
+    summary: 'Sign out',
+    answer: answers.consoleSession,
+    errors: ['reins_foreign_origin'],
+  },
   'GET /v1/reins/openapi.json': { summary: 'This description', answer: answers.anything },
   'GET /docs': { summary: 'This description for people', answer: 'text/html' },
+  'GET /': { summary: 'The console page', answer: 'text/html' },
+  'GET /s/:id': { summary: 'The console page, at a session', answer: 'text/html' },
+  'GET /assets/:name': { summary: 'What the console page loads', answer: 'application/octet-stream' },
   'GET /healthz': { summary: 'Whether the process turns', answer: answers.health },
   'GET /readyz': { summary: 'Whether it takes work', answer: answers.health },
   'GET /metrics': { summary: 'Figures for Prometheus', answer: 'text/plain', errors: admin },

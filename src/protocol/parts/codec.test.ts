@@ -438,6 +438,7 @@ test('reins/parts exports these names and no others', async () => {
     'readTagged',
     'requireKeys',
     'stripWorkDir',
+    'toUIMessageChunks',
     'translatePart',
   ]);
 });

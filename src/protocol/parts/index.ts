@@ -18,7 +18,10 @@ export {
   type StreamPartFault,
 } from './stream-part-error.ts';
 export { stripWorkDir } from './strip-work-dir.ts';
+export { toUIMessageChunks, type ToUIMessageChunksOptions, type UIMessageChunk } from './to-ui-message-chunks.ts';
 export { translatePart, type TranslateOptions } from './translate-part.ts';
+export { TurnAssembler, type BoundaryChunk, type TurnAssemblerOptions } from './turn-assembler.ts';
+export { AdapterProtocolError, IncompleteStreamError } from '../../core/errors.ts';
 export type { PartJson, PartJsonObject } from './part-json.ts';
 export type { StreamChunk } from './stream-chunk.ts';
 export type {

@@ -38,7 +38,13 @@ export type ReinsEventFields = {
     readonly reason: string;
     readonly retry_in_ms: number;
   };
-  'reins.waiting': { readonly on: 'model' | 'retry' | 'tool'; readonly seconds: number; readonly name: string | null };
+  'reins.waiting': {
+    readonly on: 'model' | 'retry' | 'tool' | 'capacity';
+    readonly seconds: number;
+    readonly name: string | null;
+    /** In the line for a process, from 1; only on `capacity`. */
+    readonly position?: number;
+  };
   'reins.todos_updated': {
     readonly todos: readonly { readonly content: string; readonly status: string }[];
     readonly completed: number;

@@ -68,8 +68,14 @@ const insertSession = `
     (session_id, harness_id, principal, title, created_at, updated_at, internal, forked_from, fork_history)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
 
+type SessionRefusal = Extract<AdmitResult, { outcome: 'busy' | 'not-tip' | 'no-session' | 'expired' }>;
+export type SessionClaim = Pick<
+  Admission,
+  'runId' | 'sessionId' | 'harnessId' | 'principal' | 'newSession' | 'previousRunId' | 'parentRunId' | 'atMs'
+>;
+
 /** Makes the session or checks that it can be continued; the reason for a refusal, else null. */
-function takeSession(tx: Transaction, admission: Admission): AdmitResult | null {
+export function takeSession(tx: Transaction, admission: SessionClaim): SessionRefusal | null {
   const { sessionId, harnessId, principal, newSession, previousRunId, atMs } = admission;
   if (newSession !== undefined) {
     const { title, fork } = newSession;
@@ -95,7 +101,7 @@ function takeSession(tx: Transaction, admission: Admission): AdmitResult | null 
 }
 
 /** What is forked may have been deleted, or have expired, while its conversation and its files were copied. */
-function findForkGone(tx: Reads, from: RunId): AdmitResult | null {
+function findForkGone(tx: Reads, from: RunId): SessionRefusal | null {
   const select = `
     SELECT deleted, expired_at FROM runs JOIN sessions USING (session_id) WHERE run_id = ? AND deleted_at IS NULL`;
   const source = tx.get(select, from);
@@ -175,7 +181,7 @@ function start(tx: Transaction, admission: Admission, body: string): AdmitResult
   return { outcome: 'admitted', run, events: numberEvents(events, 0) };
 }
 
-function nextTurn(tx: Reads, session: string): number {
+export function nextTurn(tx: Reads, session: string): number {
   const row = tx.get('SELECT coalesce(max(turn), 0) + 1 AS turn FROM runs WHERE session_id = ?', session);
   return row === undefined ? 1 : integer(row, 'turn');
 }

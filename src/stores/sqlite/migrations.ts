@@ -349,6 +349,14 @@ const migrations: readonly string[] = [
   ALTER TABLE queued_tasks ADD COLUMN uploads TEXT;
   CREATE INDEX runs_with_uploads ON runs (run_no, uploads) WHERE status = 'running' AND uploads IS NOT NULL;
   `,
+  // Browsers that are signed in to the console page.
+  `
+  CREATE TABLE console_sessions (
+    hash TEXT PRIMARY KEY,
+    key_id TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Brings the schema up to date in one transaction, so that of two processes that start together one does it. */

@@ -191,6 +191,8 @@ test('E-802: whatever the last append was, every other write is synced to the di
     () => store.deleteResponse(a.runId),
     () => store.expireSessions({ updatedBeforeMs: 0, nowMs: 1 }),
     () => store.putKey(key),
+    () => store.putConsoleSession({ hash: 's', keyId: key.keyId, expiresAtMs: 9 }, 1),
+    () => store.deleteConsoleSession('s'),
     () => store.putModelBlock({ provider: 'p', model: 'm' }, 1),
     () => store.putHarness({ ...owner, ...nothing, harnessId: a.harnessId }),
     () => store.putUpload(uploadOf('u')),
@@ -230,7 +232,7 @@ test('E-804: a database of the first schema is brought up to date and read as be
       DROP INDEX approvals_of_run; DROP TABLE stretches; DROP TABLE rules; DROP TABLE messages; DROP TABLE queued_tasks;
       DROP TABLE content_uses; DROP TABLE contents; DROP TABLE owners; DROP INDEX runs_of_parent;
       DROP TABLE model_blocks; DROP TABLE shares; DROP TABLE files; DROP TABLE bundles; DROP TABLE spending; DROP TABLE audit;
-      DROP TABLE deliveries; DROP TABLE webhooks; DROP INDEX sessions_of_principal; DROP INDEX runs_of_principal;
+      DROP TABLE deliveries; DROP TABLE webhooks; DROP TABLE console_sessions; DROP INDEX sessions_of_principal; DROP INDEX runs_of_principal;
       DROP INDEX runs_at_work; DROP INDEX runs_to_empty; DROP INDEX runs_with_uploads;
       ALTER TABLE runs DROP COLUMN uploads; ALTER TABLE keys DROP COLUMN name;
       ALTER TABLE harnesses DROP COLUMN setup; ALTER TABLE sessions DROP COLUMN internal;

@@ -20,6 +20,7 @@ import { createRunNumbers } from './run-numbers.ts';
 import { runMethods } from './runs.ts';
 import { runId } from './records.ts';
 import { fileMethods } from './files.ts';
+import { keepEnded } from './keep-ended.ts';
 import { harnessMethods } from './harnesses.ts';
 import { principalMethods } from './principals.ts';
 import { sessionMethods } from './sessions.ts';
@@ -44,6 +45,7 @@ export function openSqlite(path: string, options?: DatabaseOptions): Store {
     append: async (batch, { durable }) => append({ db, numbers }, batch, durable ? 'durable' : 'fast'),
     readEvents: async (id, range) => readEvents(db, id, range),
     appendFact: async (fact) => appendFact(db, fact),
+    keepEnded: async (run) => keepEnded(db, run),
 
     ...runMethods(db),
     ...ownerMethods(db),

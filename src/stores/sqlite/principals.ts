@@ -14,6 +14,17 @@ export function principalMethods(db: Database): PrincipalStore {
     keys: async () => readable(db.all('SELECT * FROM keys ORDER BY created_at, rowid'), keyRecord),
     putKey: async (record) => void write(db, upsertKey, ...keyValues(record)),
 
+    async consoleSession(hash) {
+      const row = db.get('SELECT key_id, expires_at FROM console_sessions WHERE hash = ?', hash);
+      return row === undefined ? null : { hash, keyId: keyId(row, 'key_id'), expiresAtMs: integer(row, 'expires_at') };
+    },
+    putConsoleSession: async ({ hash, keyId: key, expiresAtMs }, nowMs) =>
+      db.transaction('durable', (tx) => {
+        tx.run('DELETE FROM console_sessions WHERE expires_at <= ?', nowMs);
+        tx.run('INSERT INTO console_sessions (hash, key_id, expires_at) VALUES (?, ?, ?)', hash, key, expiresAtMs);
+      }),
+    deleteConsoleSession: async (hash) => void write(db, 'DELETE FROM console_sessions WHERE hash = ?', hash),
+
     spending: async (principal, day) => spendingOf(db, principal, day),
     spend: async (principal, day, more) => db.transaction('durable', (tx) => spend(tx, { principal, day, more })),
     reserveUpload: async (principal, day, upload) =>

@@ -1,0 +1,73 @@
+import { loadConfig } from '../config.ts';
+import { parseVerbArgs, UsageError, type Verb } from './verb.ts';
+import { open, readFile } from 'node:fs/promises';
+import { ReinsError } from '../core/errors.ts';
+
+const usage = `Usage: reins import FILE [--principal P] [--data DIR] [--config FILE] [--json]
+
+Keeps tasks that reins export wrote as stream parts, or that another SDK did, as they are: they are shown like any other, and
+nothing of them is done again. The same file twice is kept once. A line that is no part refuses the file, and is named.
+
+Or puts a whole data folder back that reins export wrote, into one that is new or empty. Start the server on it after that.
+
+  --principal P  who sees the tasks (owner)
+  --json         what was kept, as JSON
+  --data DIR, --config FILE   as for reins serve
+`;
+
+const options = {
+  principal: { type: 'string' },
+  data: { type: 'string' },
+  config: { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
+
+export const importVerb: Verb = {
+  usage,
+  async run(args, { out }) {
+    const { values, words } = parseVerbArgs(args, { options, words: 1 });
+    const [file] = words;
+    if (file === undefined) throw new UsageError('which file?');
+    const { dataDir } = loadConfig({ flags: { data: values.data, config: values.config, host: '127.0.0.1' } }).server;
+    const { json, text } = (await isText(file))
+      ? await importRuns(file, { dataDir, principal: values.principal ?? 'owner' })
+      : await importFolder(file, dataDir);
+    out.write(values.json === true ? `${JSON.stringify(json)}\n` : `${text}\n`);
+    return 0;
+  },
+};
+
+interface Answer {
+  readonly json: object;
+  readonly text: string;
+}
+
+/** A zip begins with no brace; what is not there, or is no zip, is for who reads it to say. */
+async function isText(file: string): Promise<boolean> {
+  const handle = await open(file, 'r').catch(() => null);
+  if (handle === null) return false;
+  await using opened = handle;
+  const { buffer, bytesRead } = await opened.read(Buffer.alloc(512), 0, 512, 0);
+  return /^\uFEFF?\s*\{/.test(buffer.toString('utf8', 0, bytesRead));
+}
+
+async function importRuns(
+  file: string,
+  { dataDir, principal }: { readonly dataDir: string; readonly principal: string },
+): Promise<Answer> {
+  const { openRunFiles } = await import('../run-files.ts');
+  await using files = openRunFiles(dataDir);
+  const kept = await files.keep(await readFile(file, 'utf8'), principal).catch((cause: unknown) => {
+    throw cause instanceof ReinsError ? new ReinsError(`${file} is not taken. ${cause.message}`, { cause }) : cause;
+  });
+  const { runs, leftOut } = kept;
+  const said = runs.map(({ runId, sessionId, isNew }) => `${runId} in ${sessionId}${isNew ? '' : ', there already'}`);
+  const left = leftOut === 0 ? [] : [`${leftOut} parts say nothing that is kept here.`];
+  return { json: { file, ...kept }, text: [...said, ...left].join('\n') };
+}
+
+async function importFolder(file: string, dataDir: string): Promise<Answer> {
+  const { importData } = await import('../data-export.ts');
+  const { files } = await importData(file, dataDir);
+  return { json: { file, dataDir, files }, text: `Put ${files} files back into ${dataDir}.` };
+}

@@ -1,0 +1,58 @@
+import { StrictMode, useEffect, useState } from 'react';
+import { createRoot } from 'react-dom/client';
+import { SignInError, readSession, signIn, signOut, takeTicket, type Session } from './sign-in-requests.ts';
+import { SignInForm } from './sign-in-form.tsx';
+
+type Entry =
+  | { readonly at: 'asking' }
+  | { readonly at: 'door'; readonly problem: string | null }
+  | { readonly at: 'inside'; readonly session: Session };
+
+// Once, not in an effect: a ticket works a single time.
+const entered = enter();
+
+async function enter(): Promise<Entry> {
+  const ticket = takeTicket();
+  try {
+    return entryOf(ticket === null ? await readSession() : await signIn({ ticket }));
+  } catch (cause) {
+    const problem = cause instanceof SignInError ? cause.message : 'Something went wrong in this page.';
+    // Whoever follows a used link a second time is most likely still signed in by the first.
+    const session = ticket === null ? null : await readSession().catch(() => null);
+    return session === null ? { at: 'door', problem } : { at: 'inside', session };
+  }
+}
+
+function entryOf(session: Session | null): Entry {
+  return session === null ? { at: 'door', problem: null } : { at: 'inside', session };
+}
+
+function Console() {
+  const [entry, setEntry] = useState<Entry>({ at: 'asking' });
+  useEffect(() => void entered.then(setEntry), []);
+  switch (entry.at) {
+    case 'asking':
+      return <main aria-busy="true" />;
+    case 'door':
+      return <SignInForm problem={entry.problem} onSignedIn={(session) => setEntry(entryOf(session))} />;
+    case 'inside':
+      return (
+        <main>
+          <p>
+            Signed in as <b>{entry.session.principal}</b>
+          </p>
+          <button type="button" onClick={() => void signOut().then(() => setEntry(entryOf(null)))}>
+            Sign out
+          </button>
+        </main>
+      );
+  }
+}
+
+const root = document.querySelector('#root');
+if (root !== null)
+  createRoot(root).render(
+    <StrictMode>
+      <Console />
+    </StrictMode>,
+  );

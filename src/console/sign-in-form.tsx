@@ -1,0 +1,51 @@
+import { useState, type SubmitEvent } from 'react';
+import { SignInError, signIn, type Session } from './sign-in-requests.ts';
+
+/** @param problem  Why the person has to sign in though they followed a link; null: there is nothing to say. */
+export function SignInForm({
+  problem,
+  onSignedIn,
+}: {
+  readonly problem: string | null;
+  readonly onSignedIn: (session: Session | null) => void;
+}) {
+  const [refusal, setRefusal] = useState(problem);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const key = new FormData(event.currentTarget).get('key');
+    setBusy(true);
+    setRefusal(null);
+    try {
+      onSignedIn(await signIn({ key: typeof key === 'string' ? key.trim() : '' }));
+    } catch (cause) {
+      setRefusal(cause instanceof SignInError ? cause.message : 'Something went wrong in this page.');
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <main className="sign-in">
+      <h1>Reins</h1>
+      <form onSubmit={(event) => void submit(event)}>
+        <label htmlFor="key">API key</label>
+        <input
+          id="key"
+          name="key"
+          type="password"
+          autoComplete="current-password"
+          spellCheck={false}
+          required
+          autoFocus
+        />
+        <p className="hint">
+          The first start of a server prints one; <code>reins keys create</code> makes another.
+        </p>
+        {refusal === null ? null : <p role="alert">{refusal}</p>}
+        <button type="submit" disabled={isBusy}>
+          Sign in
+        </button>
+      </form>
+    </main>
+  );
+}

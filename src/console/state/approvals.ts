@@ -1,0 +1,121 @@
+// What waits for a person to decide (C-050, C-051). The server's list is the truth; events of the turn only keep it fresh.
+
+import { isUndecided } from './from-uhp.ts';
+import { responseOf } from './turn.ts';
+import { stay, withEffects, type Reduced } from './reduced.ts';
+import type { Action } from './action.ts';
+import { turnOf, type AnswerState, type ApprovalCard, type ConsoleState } from './state.ts';
+import type { Approval, Decision } from './wire.ts';
+import type { Verdict } from './effect.ts';
+
+export function upsertApproval(state: ConsoleState, approval: Approval): Reduced {
+  const before = state.approvals.find((card) => card.approval.id === approval.id);
+  if (before !== undefined)
+    return stay(
+      change(state, approval.id, (card) => ({
+        approval,
+        answer: isUndecided(approval) ? card.answer : settled(card.answer),
+      })),
+    );
+  const added: ConsoleState = { ...state, approvals: [...state.approvals, { approval, answer: { kind: 'none' } }] };
+  if (!isUndecided(approval)) return stay(added);
+  return withEffects(added, { type: 'announce', text: `${approval.name} waits for your decision`, urgency: 'alert' });
+}
+
+/** A conflict stays told; the rest is in the record. */
+function settled(answer: AnswerState): AnswerState {
+  return answer.kind === 'conflict' || answer.kind === 'closed' ? answer : { kind: 'none' };
+}
+
+/** What the server lists for the session. A list that was made before a decision takes none back. */
+export function loadApprovals(state: ConsoleState, approvals: readonly Approval[]): Reduced {
+  const listed = new Map<string, Approval>(approvals.map((approval) => [approval.id, approval]));
+  const known = state.approvals.map((card): ApprovalCard => {
+    const approval = listed.get(card.approval.id);
+    return approval === undefined || !isUndecided(card.approval) ? card : { ...card, approval };
+  });
+  const before = new Set<string>(state.approvals.map(({ approval }) => approval.id));
+  const turn = turnOf(state);
+  const running = turn === null ? null : responseOf(turn);
+  const added = approvals.filter((each) => !before.has(each.id) && (isUndecided(each) || each.response_id === running));
+  const cards = added.map((approval): ApprovalCard => ({ approval, answer: { kind: 'none' } }));
+  const next: ConsoleState = { ...state, approvals: [...known, ...cards] };
+  const open = added.filter(isUndecided);
+  if (open.length === 0) return stay(next);
+  const text = open.length === 1 ? `${open[0]?.name} waits for your decision` : `${open.length} decisions wait for you`;
+  return withEffects(next, { type: 'announce', text, urgency: 'alert' });
+}
+
+/** Idempotent on the server, and bound to the arguments that were shown (C-051). */
+export function giveVerdict(state: ConsoleState, approvalId: string, verdict: Verdict): Reduced {
+  const card = state.approvals.find(({ approval }) => approval.id === approvalId);
+  if (
+    card === undefined ||
+    !isUndecided(card.approval) ||
+    card.answer.kind === 'sending' ||
+    card.answer.kind === 'closed'
+  )
+    return stay(state);
+  const bound: Verdict =
+    verdict.verb === 'decide'
+      ? { ...verdict, body: { arguments_digest: card.approval.arguments_digest, ...verdict.body } }
+      : verdict;
+  const sending = change(state, approvalId, (each) => ({ ...each, answer: { kind: 'sending' } }));
+  return withEffects(sending, { type: 'decide', approvalId, ...bound });
+}
+
+export function takeDecision(state: ConsoleState, approval: Approval): Reduced {
+  const decided = change(state, approval.id, () => ({ approval, answer: { kind: 'none' } }));
+  const next = decided.approvals.find((card) => card.approval.id !== approval.id && needsPerson(card));
+  const target =
+    next === undefined ? ({ kind: 'composer' } as const) : ({ kind: 'approval', id: next.approval.id } as const);
+  return withEffects(decided, { type: 'focus', target });
+}
+
+export function refuseDecision(
+  state: ConsoleState,
+  { approvalId, why, message, approval }: Extract<Action, { type: 'decide_failed' }>,
+): Reduced {
+  const answer: AnswerState = why === 'error' ? { kind: 'failed', message } : { kind: why };
+  return withEffects(
+    change(state, approvalId, (card) => ({ approval: approval ?? card.approval, answer })),
+    { type: 'announce', text: message, urgency: 'alert' },
+  );
+}
+
+/** Only what is not to be decided any more can be put away. */
+export function dismissApproval(state: ConsoleState, approvalId: string, atMs: number): Reduced {
+  const kept = state.approvals.filter(
+    (card) => card.approval.id !== approvalId || (needsPerson(card) && !hasExpired(card.approval, atMs)),
+  );
+  return stay({ ...state, approvals: kept });
+}
+
+export function needsPerson({ approval, answer }: ApprovalCard): boolean {
+  return isUndecided(approval) && answer.kind !== 'closed' && answer.kind !== 'conflict';
+}
+
+export function hasExpired({ status, expires_at }: Approval, nowMs: number): boolean {
+  return status === 'expired' || (expires_at !== null && expires_at * 1_000 <= nowMs && status === 'pending');
+}
+
+function change(state: ConsoleState, id: string, to: (card: ApprovalCard) => ApprovalCard): ConsoleState {
+  return { ...state, approvals: state.approvals.map((card) => (card.approval.id === id ? to(card) : card)) };
+}
+
+export interface RuleOffer {
+  /** The rule in one sentence, exactly. */
+  readonly text: string;
+  readonly remember: NonNullable<Decision['remember']>;
+}
+
+/** What "Always allow" may make, narrowest first (C-050). */
+export function ruleOffers({ name }: Pick<Approval, 'name'>): readonly RuleOffer[] {
+  return [
+    {
+      text: `Always allow ${name} with exactly these arguments in this session`,
+      remember: { scope: 'session', match: 'exact-args' },
+    },
+    { text: `Always allow ${name} with any arguments in this session`, remember: { scope: 'session', match: 'tool' } },
+  ];
+}

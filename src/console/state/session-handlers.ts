@@ -1,0 +1,25 @@
+import { changeAttachment } from './composer.ts';
+import { forgetSession, settleSearch, takeSessions } from './session-list.ts';
+import { loadApprovals } from './approvals.ts';
+import { missSession, restoreRows, takeSession } from './open-session.ts';
+import { stay } from './reduced.ts';
+import { takeEarlier } from './load-earlier.ts';
+import type { Handlers } from './handlers.ts';
+import type { SessionAction } from './action.ts';
+
+export const sessionHandlers: Handlers<SessionAction['type']> = {
+  session_loaded: takeSession,
+  rows_restored: (state, { rows, draft }) => restoreRows(state, rows, draft),
+  session_missing: missSession,
+  earlier_loaded: takeEarlier,
+  approvals_loaded: (state, { approvals }) => loadApprovals(state, approvals),
+  files_loaded: (state, { files }) => stay({ ...state, files }),
+  sessions_loaded: takeSessions,
+  search_settled: settleSearch,
+  session_deleted: (state, { sessionId }) => forgetSession(state, sessionId),
+  shared: (state, { share }) =>
+    stay({ ...state, share: share?.enabled === true ? { kind: 'on', share } : { kind: 'off' } }),
+  catalogue_loaded: (state, { models, harnesses, steering }) =>
+    stay({ ...state, catalogue: { models, harnesses, steering } }),
+  attachment_changed: (state, { attachment }) => stay(changeAttachment(state, attachment)),
+};

@@ -1,0 +1,51 @@
+import { durationText } from './usage.ts';
+import { hasExpired, needsPerson } from './approvals.ts';
+import { responseOf, type Activity } from './turn.ts';
+import { turnOf, type ConsoleState } from './state.ts';
+
+/** The one status line (C-013, C-031); null: nothing is under way. What keeps a person waiting comes first. */
+export function statusText(state: ConsoleState, nowMs = state.nowMs): string | null {
+  const { phase } = state;
+  if (phase.name === 'boot') return state.session.kind === 'loading' ? 'Loading…' : null;
+  const turn = turnOf(state);
+  if (turn === null) return state.network === 'offline' ? 'Offline' : null;
+  if (phase.name === 'stopping') return 'Stopping…';
+  if (state.network === 'offline') return 'Offline · the agent goes on';
+  if (turn.link.kind === 'lost' || turn.link.kind === 'rereading' || triedAgain(turn.link)) return 'Reconnecting…';
+  const asks = state.approvals.some(
+    (card) => card.approval.response_id === responseOf(turn) && needsPerson(card) && !hasExpired(card.approval, nowMs),
+  );
+  return asks ? 'Waiting for your decision' : activityText(turn.activity, nowMs);
+}
+
+function triedAgain(link: { readonly kind: string; readonly tries?: number }): boolean {
+  return link.kind === 'opening' && (link.tries ?? 0) > 0;
+}
+
+function activityText(activity: Activity, nowMs: number): string {
+  switch (activity.kind) {
+    case 'working':
+      return 'Working…';
+    case 'waiting': {
+      const what = activity.on === 'model' ? 'the model' : (activity.name ?? 'a tool');
+      return `Waiting for ${what} · ${durationText(nowMs - activity.sinceMs)}`;
+    }
+    case 'retrying': {
+      const left = activity.untilMs === null ? 0 : activity.untilMs - nowMs;
+      return left > 0 ? `Retrying in ${durationText(left)}` : 'Retrying…';
+    }
+  }
+}
+
+/** `2/5 · <current item>` (C-052); null: there is no list. */
+export function todoLine({ todos }: Pick<ConsoleState, 'todos'>): string | null {
+  if (todos === null || todos.total === 0) return null;
+  return `${todos.completed}/${todos.total}${todos.current === null ? '' : ` · ${todos.current}`}`;
+}
+
+/** Where to go on from, for whoever keeps it over a reload (C-002); null: nothing is under way. */
+export function cursorOf(state: ConsoleState): { readonly responseId: string; readonly number: number } | null {
+  const turn = turnOf(state);
+  const responseId = turn === null ? null : responseOf(turn);
+  return turn === null || responseId === null ? null : { responseId, number: turn.cursor };
+}

@@ -1,0 +1,23 @@
+// Shapes of the server that the page keeps as they are.
+
+import type { Client, RunRequest } from '../../client/index.ts';
+
+export type {
+  AgentEvent,
+  OutputItem,
+  SessionShare,
+  TaskEvent,
+  TurnItem,
+  UhpFile,
+  UhpResponse,
+  UhpSession,
+  UhpUsage,
+} from '../../client/index.ts';
+
+export type Approval = Awaited<ReturnType<Client['approvals']['get']>>;
+export type Decision = Parameters<Client['approvals']['decide']>[1];
+export type Answers = Parameters<Client['approvals']['answer']>[1];
+export type Resolution = Parameters<Client['approvals']['resolve']>[1];
+export type ModelCatalog = Awaited<ReturnType<Client['models']>>;
+export type Harness = Awaited<ReturnType<Client['harnesses']['list']>>[number];
+export type Input = RunRequest['input'];

@@ -1,0 +1,150 @@
+// A process of a runtime for one session: in its home, under a lease for its model calls, and under watch.
+
+import { createRunMeter } from '../relay/run-meter.ts';
+import { createRunawayWatch } from './runaway.ts';
+import { harnessError } from './turn-endings.ts';
+import { isDiskFull, isNoSpace } from '../../process/disk-full.ts';
+import { RuntimeFault, type ForeignRuntime } from './runtime.ts';
+import { startInTime } from './start-in-time.ts';
+import type { ForeignParts, RuntimeExtras } from './foreign-adapter.ts';
+import type { LeaseOptions } from '../relay/lease.ts';
+import type { ModelRef } from '../../core/outcome.ts';
+import type { ProviderName } from '../../core/provider-names.ts';
+import type { RelayFact } from '../relay/relay-fact.ts';
+import type { RunConfig } from '../../core/run-event.ts';
+import type { SessionId } from '../../core/ids.ts';
+import type { Warm } from './warm-sessions.ts';
+
+export interface OpenProcess {
+  readonly runtime: ForeignRuntime;
+  readonly parts: ForeignParts;
+  readonly sessionId: SessionId;
+  /** Absolute. */
+  readonly workspace: string;
+  readonly requested: ModelRef;
+  readonly settings: RunConfig;
+  readonly extras: RuntimeExtras;
+  readonly signal: AbortSignal;
+  /** The session is to be given up. */
+  readonly discard: () => Promise<unknown>;
+}
+
+const diskFull = 'The disk of the server is full.';
+/** From the wish to stop to the end of the model calls that are under way: most runtimes end them at once. */
+const cutOffMs = 500;
+/** From the last word to a runaway runtime to the end of its process. */
+const spoiledMs = 5_000;
+
+/** @throws RuntimeFault */
+export async function openNative(o: OpenProcess): Promise<Warm> {
+  const { runtime, parts, sessionId, workspace, requested, settings, extras } = o;
+  const home = await parts.homes.open(sessionId, runtime.base).catch((cause: unknown) => {
+    throw isNoSpace(cause) ? new RuntimeFault(harnessError(diskFull), { cause }) : cause;
+  });
+  const model = parts.models.nativeName(requested);
+  const provider = runtime.providers.find((each) => each === requested.provider);
+  if (provider === undefined)
+    throw new RuntimeFault(harnessError(`${runtime.label} cannot be served by ${requested.provider}.`));
+  const listeners = new Set<(fact: RelayFact) => void>();
+  const meter = createRunMeter(parts.leaseBudget);
+  const { url, lease } = await openLease(o, {
+    provider: leasable(provider),
+    models: runtime.auxiliaryModels === 'any' ? null : [model, ...(runtime.auxiliaryModels ?? [])],
+    meter,
+    onFact: (fact) => listeners.forEach((listener) => listener(fact)),
+  });
+  let excess: string | null = null;
+  const watched = parts.watch?.add({
+    marker: home.marker,
+    folders: [home.path, home.temporary],
+    onExcess(what) {
+      excess = `${runtime.label} ${what} and was stopped.`;
+      parts.logger.warn('An agent went over a limit and was stopped.', { harness: runtime.base, sessionId, what });
+    },
+  });
+  const letGo = () => {
+    watched?.[Symbol.dispose]();
+    lease[Symbol.dispose]();
+  };
+  const whyEnded = async () => excess ?? ((await isDiskFull(home.path)) ? diskFull : null);
+  // To go on with an old session may come to nothing before a new one is begun.
+  const seconds = parts.silence.firstSeconds * (home.state === null ? 1 : 2);
+  try {
+    const session = await startInTime(
+      { label: runtime.label, clock: parts.clock, signal: o.signal, seconds },
+      (signal) =>
+        runtime.open({
+          sessionId,
+          workspace,
+          home: home.path,
+          temporary: home.temporary,
+          marker: home.marker,
+          model,
+          config: settings,
+          mcpServers: extras.mcpServers,
+          skillFolders: extras.skillFolders,
+          resume: home.state,
+          remember: (native) => home.remember(native),
+          lease: { url, token: lease.token, provider, onFact: (listener) => void listeners.add(listener) },
+          signal,
+          clock: parts.clock,
+          random: parts.random,
+          logger: parts.logger,
+        }),
+    );
+    return {
+      extras,
+      session: {
+        resumed: session.resumed,
+        gone: session.gone,
+        turns: 0,
+        meter,
+        prompt: (input) => session.prompt(input),
+        whyEnded,
+        cutOff() {
+          lease.close();
+          parts.clock.timer(cutOffMs, () => lease.revoke());
+        },
+        async stop() {
+          lease.revoke();
+          try {
+            return await session.stop();
+          } finally {
+            letGo();
+          }
+        },
+      },
+    };
+  } catch (cause) {
+    letGo();
+    const why = await whyEnded();
+    throw why === null ? cause : new RuntimeFault(harnessError(why), { cause });
+  }
+}
+
+/** One that a runtime loses which calls its model again and again (H-112). */
+async function openLease({ runtime, parts, discard }: OpenProcess, options: LeaseOptions) {
+  const relay = await parts.relay();
+  const isRunaway = createRunawayWatch(parts.clock);
+  let spoiled = false;
+  const spoil = () => {
+    spoiled = true;
+    parts.logger.warn('An agent called its model again and again, and was cut off.', { harness: runtime.base });
+    // Refused from now on, it ends its turn with a word; without its lease it is of no use after that.
+    lease.revoke();
+    parts.clock.timer(spoiledMs, () => void discard().catch(() => undefined));
+  };
+  const lease = relay.lease({
+    ...options,
+    onFact(fact) {
+      options.onFact(fact);
+      if (isRunaway(fact) && !spoiled) spoil();
+    },
+  });
+  return { url: relay.url, lease };
+}
+
+function leasable(provider: ProviderName): LeaseOptions['provider'] {
+  if (provider === 'azure') throw new RuntimeFault(harnessError('Azure is not served through the relay.'));
+  return provider;
+}

@@ -1,0 +1,133 @@
+// What trees of processes use, looked at every few seconds; one that uses too much is ended.
+//
+// W1. One look at the system's processes serves all trees, and there is none while no tree is watched.
+// W2. Who is over is ended whole and at once, its owner told why before: what would be let end in order goes on growing.
+// W3. Each process of a tree is made to yield to the server once, as soon as it is seen.
+// W4. Without `/proc` only folders are looked at.
+
+import { folderBytes } from './folder-bytes.ts';
+import { isOverMemory } from './tree-memory.ts';
+import { listTrees, type TreeMember } from './process-tree.ts';
+import { stopTree } from './stop-tree.ts';
+import { yieldToServer, type Yielding } from './yield-to-server.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
+
+export interface TreeLimits extends Pick<Yielding, 'niceness'> {
+  readonly memoryBytes: number;
+  /** At one time. */
+  readonly processes: number;
+  /** Of its folders together, and of each single file. */
+  readonly diskBytes: number;
+}
+
+export interface WatchedTree {
+  /** Of the very start; see `ProcessTree`. */
+  readonly marker: string;
+  /** Absolute paths of what only it writes to. */
+  readonly folders: readonly string[];
+  /** Why it is being ended, as "used more than 512 MiB of memory". At most once. Must not throw. */
+  readonly onExcess: (what: string) => void;
+}
+
+export interface TreeWatch extends Disposable {
+  /** Until it is disposed of. */
+  add(tree: WatchedTree): Disposable;
+}
+
+const firstMs = 250;
+const everyMs = 2_000;
+/** Looks between two at the folders of a tree. */
+const folderEvery = 15;
+
+interface Watched extends WatchedTree {
+  looks: number;
+}
+
+export function watchTrees(
+  limits: TreeLimits,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): TreeWatch {
+  const trees = new Map<string, Watched>();
+  /** By pid and start: those that yield. */
+  let yielding = new Set<string>();
+  let planned: { readonly dueMs: number; cancel(): void } | null = null;
+  let isLooking = false;
+
+  function plan(ms: number): void {
+    const dueMs = clock.now() + ms;
+    if (isLooking || trees.size === 0 || (planned !== null && planned.dueMs <= dueMs)) return;
+    planned?.cancel();
+    planned = { dueMs, cancel: clock.timer(ms, () => void look()) };
+  }
+
+  function idle(): void {
+    planned?.cancel();
+    planned = null;
+  }
+
+  /** Does not reject. */
+  async function look(): Promise<void> {
+    planned = null;
+    isLooking = true;
+    try {
+      const found = await listTrees(new Set(trees.keys()));
+      await letYield([...found.values()].flat());
+      for (const tree of trees.values()) {
+        const what = await excessOf(tree, found.get(tree.marker) ?? []);
+        if (what !== null && trees.has(tree.marker)) await end(tree, what);
+      }
+    } catch (cause) {
+      logger.error('What agents use could not be looked at.', {}, cause);
+    }
+    isLooking = false;
+    plan([...trees.values()].some(({ looks }) => looks === 0) ? firstMs : everyMs);
+  }
+
+  async function letYield(members: readonly TreeMember[]): Promise<void> {
+    const seen = new Set<string>();
+    for (const member of members) {
+      const key = `${member.pid} ${member.startTicks}`;
+      seen.add(key);
+      if (!yielding.has(key)) await yieldToServer(member, { ...limits, fileBytes: limits.diskBytes, clock });
+    }
+    yielding = seen;
+  }
+
+  async function excessOf(tree: Watched, members: readonly TreeMember[]): Promise<string | null> {
+    const { memoryBytes, processes, diskBytes } = limits;
+    if (members.length > processes) return `had more than ${processes} processes`;
+    if (isOverMemory(members, memoryBytes)) return `used more than ${toMiB(memoryBytes)} MiB of memory`;
+    if (tree.looks++ % folderEvery !== 0) return null;
+    let bytes = 0;
+    for (const folder of tree.folders) bytes += await folderBytes(folder, diskBytes - bytes);
+    return bytes > diskBytes ? `kept more than ${toMiB(diskBytes)} MiB in its private folders` : null;
+  }
+
+  async function end(tree: Watched, what: string): Promise<void> {
+    trees.delete(tree.marker);
+    tree.onExcess(what);
+    await stopTree({ marker: tree.marker, root: null }, { clock, graceMs: 0 });
+  }
+
+  return {
+    add(tree) {
+      trees.set(tree.marker, { ...tree, looks: 0 });
+      plan(firstMs);
+      return {
+        [Symbol.dispose]() {
+          trees.delete(tree.marker);
+          if (trees.size === 0) idle();
+        },
+      };
+    },
+    [Symbol.dispose]() {
+      trees.clear();
+      idle();
+    },
+  };
+}
+
+function toMiB(bytes: number): number {
+  return Math.round(bytes / 1_048_576);
+}

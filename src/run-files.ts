@@ -1,0 +1,135 @@
+// Runs of a data folder as files of stream parts, and back, for the command line: a server may be working on it or not.
+
+import { createPartsView } from './views/parts-view.ts';
+import { createUhpFrames } from './views/uhp-frames.ts';
+import { ConfigurationError, NotFoundError, ReinsError } from './core/errors.ts';
+import { existsSync } from 'node:fs';
+import { finalStatus } from './tasks/run-recorder.ts';
+import { head, toWellFormed } from './core/text.ts';
+import { importedHarness, readRunFile, RunFileError } from './read-run-file.ts';
+import { isJsonObject, toJsonValue } from './core/json.ts';
+import { join } from 'node:path';
+import { marshalStreamPart } from './protocol/parts/marshal-stream-part.ts';
+import { openSqlite } from './stores/sqlite/open-sqlite.ts';
+import { runIds, sessionIds, type RunId, type SessionId } from './core/ids.ts';
+import { systemClock } from './system.ts';
+import type { EndedRun, Store } from './stores/store.ts';
+import type { RunEvent } from './core/run-event.ts';
+import { userText } from './core/user-text.ts';
+
+export interface KeptRun {
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  /** False: it was there already. */
+  readonly isNew: boolean;
+}
+
+export interface RunFiles extends AsyncDisposable {
+  /** Lines of parts: a run, or all runs of a session that can be read. @throws NotFoundError */
+  write(id: string): AsyncIterable<string>;
+  /** Keeps what the file holds, and executes nothing. @throws RunFileError, ReinsError */
+  keep(text: string, principal: string): Promise<{ readonly runs: readonly KeptRun[]; readonly leftOut: number }>;
+}
+
+/** @throws ConfigurationError  No server was ever started on the folder. @throws StorageError */
+export function openRunFiles(dataDir: string): RunFiles {
+  const path = join(dataDir, 'reins.db');
+  if (!existsSync(path))
+    throw new ConfigurationError(
+      `There is no data folder at ${dataDir}: name one with --data, or start a server on it.`,
+    );
+  const store = openSqlite(path);
+  return {
+    async *write(id) {
+      for (const runId of await runsOf(store, id)) yield* linesOf(store, runId);
+    },
+    async keep(text, principal) {
+      const { logs, leftOut } = readRunFile(text, systemClock.now());
+      const runs: KeptRun[] = [];
+      for (const log of logs) runs.push(await keepRun(store, log, { principal, before: runs }));
+      return { runs, leftOut };
+    },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+async function runsOf(store: Store, id: string): Promise<readonly RunId[]> {
+  const sessionId = sessionIds.parse(id);
+  if (sessionId !== undefined) {
+    const runs = await store.responsesOfSession(sessionId);
+    if (runs.length === 0) throw new NotFoundError('session');
+    return runs;
+  }
+  const runId = runIds.parse(id);
+  const run = runId === undefined ? null : await store.run(runId);
+  if (run === null || run.deleted) throw new NotFoundError('response');
+  return [run.runId];
+}
+
+const pageEvents = 500;
+
+async function* linesOf(store: Store, runId: RunId): AsyncGenerator<string> {
+  const view = createPartsView({ envelope: true });
+  for (let after = 0; ;) {
+    const events = await store.readEvents(runId, { after, limit: pageEvents });
+    if (events.length === 0) return;
+    const lines = events.flatMap((event) => view.push(event)).map((part) => `${marshalStreamPart(part)}\n`);
+    if (lines.length > 0) yield lines.join('');
+    after = events.at(-1)?.seq ?? after;
+  }
+}
+
+async function keepRun(
+  store: Store,
+  log: readonly RunEvent[],
+  { principal, before }: { readonly principal: string; readonly before: readonly KeptRun[] },
+): Promise<KeptRun> {
+  const [first] = log;
+  if (first === undefined) throw new RunFileError('It holds a run without events.');
+  const { runId, sessionId } = first;
+  const previousRunId = before.findLast((run) => run.sessionId === sessionId)?.runId ?? null;
+  const result = await store.keepEnded(endedRun(log, first, { principal, previousRunId }));
+  switch (result.outcome) {
+    case 'kept':
+      return { runId, sessionId, isNew: true };
+    case 'known':
+      return { runId, sessionId, isNew: false };
+    case 'busy':
+    case 'not-tip':
+      throw new ReinsError(`${runId} cannot be put into ${sessionId}: that has gone on here, in another way.`);
+    case 'no-session':
+    case 'expired':
+      throw new ReinsError(`${runId} cannot be put into ${sessionId}: that was deleted here, or is somebody else's.`);
+  }
+}
+
+function endedRun(
+  log: readonly RunEvent[],
+  { runId, sessionId, ...first }: RunEvent,
+  o: Pick<EndedRun, 'principal' | 'previousRunId'>,
+): EndedRun {
+  const last = log.at(-1);
+  const status = last?.type === 'run-result' ? finalStatus(last.data.status) : null;
+  if (status === null || first.type !== 'run-started') throw new RunFileError(`${runId} has no beginning, or no end.`);
+  const { task, input = [] } = first.data;
+  const frames = createUhpFrames({ runId, sessionId, reinsEvents: task?.reinsEvents ?? false, encode: false });
+  frames.push(log);
+  const response = toJsonValue(frames.response());
+  return {
+    ...o,
+    runId,
+    sessionId,
+    harnessId: task?.harnessId ?? importedHarness,
+    title: titleOf(userText(input[0]?.content ?? [])),
+    events: log,
+    status,
+    response: isJsonObject(response) ? response : null,
+    atMs: systemClock.now(),
+  };
+}
+
+/** As that of any session (UD-50). */
+function titleOf(text: string): string {
+  const line = head(toWellFormed(text.trim().split('\n', 1)[0] ?? ''), 80);
+  return line === '' ? 'Imported' : line;
+}

@@ -1,0 +1,62 @@
+import { encodeEvents } from '../event-codec.ts';
+import { insertBatch } from './append.ts';
+import { integer } from './columns.ts';
+import { isLive } from '../../core/run-event.ts';
+import { nextTurn, takeSession } from './admit.ts';
+import type { Database, Transaction } from './database.ts';
+import type { EndedRun, KeepResult } from '../store.ts';
+
+/** Of one row: whoever reads a page decodes whole ones. */
+const batchEvents = 500;
+
+/** Nothing is indexed: no approval of it is open, no file of it is here, and no webhook hears of it. */
+export function keepEnded(db: Database, run: EndedRun): KeepResult {
+  const batches = batchesOf(run);
+  return db.transaction('durable', (tx) => {
+    if (tx.get('SELECT 1 FROM runs WHERE run_id = ?', run.runId) !== undefined) return { outcome: 'known' };
+    const { title, previousRunId, sessionId, atMs } = run;
+    const refused = takeSession(tx, { ...run, ...(previousRunId === null ? { newSession: { title } } : {}) });
+    if (refused !== null) return refused;
+    insertRun(tx, run);
+    const head = `INSERT INTO heads (run_no, generation, last_seq, open) VALUES (last_insert_rowid(), 1, ?, 0) RETURNING run_no`;
+    const row = tx.get(head, run.events.at(-1)?.seq ?? 0);
+    const runNo = row === undefined ? 0 : integer(row, 'run_no');
+    for (const { firstSeq, lastSeq, body, committed } of batches)
+      tx.run(insertBatch, runNo, firstSeq, lastSeq, body, committed);
+    tx.run('UPDATE runs SET last_batch = (SELECT max(batch_no) FROM event_batches) WHERE run_no = ?', runNo);
+    tx.run('UPDATE sessions SET updated_at = max(updated_at, ?) WHERE session_id = ?', atMs, sessionId);
+    return { outcome: 'kept' };
+  });
+}
+
+interface EncodedBatch {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly body: string;
+  readonly committed: 0 | 1;
+}
+
+function batchesOf({ events }: EndedRun): readonly EncodedBatch[] {
+  const batches: EncodedBatch[] = [];
+  for (let at = 0, firstSeq = 1; at < events.length; at += batchEvents) {
+    const some = events.slice(at, at + batchEvents);
+    const lastSeq = some.at(-1)?.seq ?? firstSeq;
+    const committed = some.every(({ type }) => isLive(type)) ? 0 : 1;
+    batches.push({ firstSeq, lastSeq, body: encodeEvents(some, firstSeq), committed });
+    firstSeq = lastSeq + 1;
+  }
+  return batches;
+}
+
+const insert = `
+  INSERT INTO runs
+    (run_id, session_id, harness_id, principal, turn, previous_run_id, store, created_at, ended_at, status, response,
+     pruned, first_batch)
+  VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, (SELECT coalesce(max(batch_no), 0) + 1 FROM event_batches))`;
+
+function insertRun(tx: Transaction, run: EndedRun): void {
+  const { runId, sessionId, harnessId, principal, previousRunId, atMs, status, response, events } = run;
+  const facts = [runId, sessionId, harnessId, principal, nextTurn(tx, sessionId), previousRunId];
+  const pruned = events.at(-1)?.seq === events.length ? 0 : 1;
+  tx.run(insert, ...facts, atMs, atMs, status, response === null ? null : JSON.stringify(response), pruned);
+}
