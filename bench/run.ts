@@ -2,6 +2,7 @@
 // `--profile DIR` leaves CPU profiles of Reins in a folder.
 
 import { parseArgs } from 'node:util';
+import { chat } from './rows/chat.ts';
 import { engine } from './rows/engine.ts';
 import type { Benchmark, Row } from './row.ts';
 import { firstEvent } from './rows/first-event.ts';
@@ -9,6 +10,7 @@ import { flatCost } from './rows/flat-cost.ts';
 import { json } from './rows/json.ts';
 import { memory } from './rows/memory.ts';
 import { pacedStreams } from './rows/paced.ts';
+import { parts } from './rows/parts.ts';
 import { ready } from './rows/ready.ts';
 import { relayed } from './rows/relay.ts';
 import { throughput } from './rows/throughput.ts';
@@ -24,6 +26,8 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   ready,
   engine,
   relay: relayed,
+  chat,
+  parts,
 };
 
 const { values } = parseArgs({

@@ -43,7 +43,7 @@ const mayImport: Record<string, readonly string[]> = {
     'data-export.ts',
     'run-files.ts',
   ],
-  testing: ['core', 'engine', 'stores', 'runtimes', 'agent.ts', 'client', 'harnesses', 'protocol'],
+  testing: ['core', 'engine', 'stores', 'runtimes', 'agent.ts', 'client', 'harnesses', 'protocol', 'read-run-file.ts'],
 };
 /** Files whose imports tie no implementation: the folders that many may import show only these to them. */
 const contracts: Record<string, readonly string[]> = {

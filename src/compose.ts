@@ -193,7 +193,7 @@ function openHttp(
     readonly tools: NativeTools;
   },
 ): HttpServer {
-  const { publicUrl, allowedOrigins } = config.server;
+  const { publicUrl, allowedOrigins, chatPath } = config.server;
   const { clock } = parts.services;
   return createHttpServer({
     ...parts,
@@ -202,6 +202,7 @@ function openHttp(
       maxBodyBytes: config.limits.maxBodyBytes,
       implementation: { name: 'reins', version: packageVersion() },
       allowedOrigins,
+      chatPath,
       tls,
       ...(publicUrl === null ? {} : { publicUrl }),
     },

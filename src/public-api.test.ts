@@ -36,11 +36,13 @@ test('the root entry exports these names and no others', async () => {
 
 test('reins/testing exports these names and no others', async () => {
   expect(Object.keys(await import('./testing/index.ts')).toSorted()).toEqual([
+    'RecordingError',
     'checkLog',
     'createClientModel',
     'createEngineRig',
     'createManualClock',
     'createScriptedModel',
+    'readRecording',
     'simpleCall',
     'simpleText',
     'startModelServer',

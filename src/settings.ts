@@ -80,6 +80,10 @@ export const groups = {
     allowedOrigins: z
       .array(webAddress.refine((url) => URL.parse(url)?.origin === url, 'an origin is as https://app.example'))
       .default([]),
+    /** Where chats of the AI SDK are served. */
+    chatPath: text
+      .regex(/^(?:\/(?!v1\/)[a-zA-Z0-9_-]+)+$/, 'must be a path such as /api/chat, not below /v1')
+      .default('/api/chat'),
     /** The least serious log entries that are written, to stderr. */
     logLevel: z.enum(logLevels).default('info'),
   }),

@@ -58,6 +58,8 @@ describe('a session of one server, put into another while both are at work', () 
     expect((await to().call('GET', stream)).body).toEqual((await from().call('GET', stream)).body);
     const session = await to().call('GET', `/v1/sessions/${sessionOf(first)}`);
     expect(session).toMatchObject({ status: 200, body: { title: expect.stringContaining('Create') } });
+    const turns = `/v1/sessions/${sessionOf(first)}/turns`;
+    expect((await to().call('GET', turns)).body).toEqual((await from().call('GET', turns)).body);
     expect(await write(to(), idOf(second))).toBe(await write(from(), idOf(second)));
   });
 
@@ -132,7 +134,11 @@ test('I3: what had not ended has failed, and nobody goes on with it', async () =
 describe('I2: what is refused leaves nothing behind', () => {
   const good = lines(foreign('x'));
   test.each([
-    ['a line that is no part', `${good}{"type":"text-delta"}\n[]\n`, /line 7: .*"id".*\n?line 8: A part must be an object/s],
+    [
+      'a line that is no part',
+      `${good}{"type":"text-delta"}\n[]\n`,
+      /line 7: .*"id".*\n?line 8: A part must be an object/s,
+    ],
     ['a line that is no JSON', `${good}oops\n`, 'line 7: A part must be JSON.'],
     ['nothing', '\n\n', 'It holds no part.'],
   ])('%s', async (_, text, why) => {
@@ -149,7 +155,9 @@ describe('I2: what is refused leaves nothing behind', () => {
   test('an event that is none, by its line', async () => {
     const view = createPartsView({ envelope: true });
     const text = lines(logOfAllTypes().flatMap((event) => view.push(event)));
-    await expect(keep(to(), text.replace('"purpose":"reply"', '"purpose":"fun"'))).rejects.toThrow(/line 4: .*"purpose"/);
+    await expect(keep(to(), text.replace('"purpose":"reply"', '"purpose":"fun"'))).rejects.toThrow(
+      /line 4: .*"purpose"/,
+    );
   });
 });
 

@@ -47,6 +47,8 @@ export interface HttpServerOptions {
   readonly console?: ConsoleParts | null;
   readonly settings: RouteServerOptions['settings'] & {
     readonly implementation: Discovery['implementation'];
+    /** Absent: `/api/chat`. */
+    readonly chatPath?: string;
   };
 }
 
@@ -79,7 +81,7 @@ export function routesOf({
     ...modelRoutes(services),
     ...responseRoutes(services, sendStream),
     ...agentRoutes(services, sendStream),
-    ...chatRoutes(services, sendStream),
+    ...chatRoutes(services, sendStream, settings.chatPath),
     ...sessionRoutes(services),
     ...approvalRoutes(services),
     ...ruleRoutes(services),

@@ -45,7 +45,7 @@ async function limitFiles(pid: number, { fileBytes, clock }: { readonly fileByte
     cwd: '/',
     env: {},
     marker: `prlimit-${pid}`,
-    signal: AbortSignal.timeout(adjustMs),
+    signal: new AbortController().signal,
     timeoutMs: adjustMs,
     graceMs: 0,
     onOutput: () => undefined,

@@ -1,5 +1,5 @@
-// What an event may hold, for events that come from outside: of a file that somebody brings. Held equal to the vocabulary by
-// its type; keys that are not known here are dropped.
+// What an event may hold, for events that come from outside: of a file that somebody brings. A type that is missing or reads
+// something else does not compile; keys that are not known here are dropped.
 
 import * as z from 'zod';
 import { approvalIds, fileIds, harnessIds, runIds, sessionIds } from '../core/ids.ts';
@@ -10,7 +10,7 @@ import type { RunEventType } from '../core/run-event.ts';
 /** The data of an event, its private fields left out (E-104). */
 export type PublicData<T extends RunEventType> = Extract<PublicEvent, { type: T }>['data'];
 
-function idOf<I>({ parse }: { readonly parse: (text: string) => I | undefined }): z.ZodType<I, unknown> {
+function idOf<I>({ parse }: { readonly parse: (text: string) => I | undefined }): z.ZodType<I> {
   return z.string().transform((text, context) => {
     const id = parse(text);
     if (id === undefined) context.addIssue('An id of another kind.');
@@ -107,9 +107,7 @@ const limits = z.object({
   maxResultChars: count,
   maxTruncationRecoveries: count,
   finalAnswerOnLimit: flag,
-  loopGuard: orNull(
-    z.object({ maxPeriod: count, threshold: count, history: count, breakAfterLaps: orNull(count) }),
-  ),
+  loopGuard: orNull(z.object({ maxPeriod: count, threshold: count, history: count, breakAfterLaps: orNull(count) })),
 });
 const task = z.object({
   harnessId: idOf(harnessIds),
@@ -127,19 +125,10 @@ const task = z.object({
   forkedFrom: may(runId),
   quota: may(z.array(z.enum(['tokens', 'cost']))),
 });
-const position = { block: count, start: count, end: count };
+const wordsOf = <K extends 'text' | 'thinking'>(kind: K) =>
+  z.object({ block: count, kind: z.literal(kind), start: count, end: count });
 const replay = z.enum(['manual', 'safe', 'idempotent']);
-const outcome = z.enum([
-  'ok',
-  'error',
-  'timeout',
-  'invalid',
-  'denied',
-  'answered',
-  'unknown',
-  'cancelled',
-  'not-run',
-]);
+const outcome = z.enum(['ok', 'error', 'timeout', 'invalid', 'denied', 'answered', 'unknown', 'cancelled', 'not-run']);
 const todo = z.object({ content: text, status: z.enum(['pending', 'in_progress', 'completed']) });
 const spill = z.object({ ref: text, bytes: count });
 const kindOfAsking = z.enum(['approval', 'question', 'recovery']);
@@ -175,7 +164,7 @@ const pending = z.object({
 
 const call = { id: text, name: text, input: json, executionKey: text };
 
-export const runEventData: { readonly [T in RunEventType]: z.ZodType<PublicData<T>, unknown> } = {
+export const runEventData: { readonly [T in RunEventType]: z.ZodType<PublicData<T>> } = {
   'run-started': z.object({
     leg: count,
     cause: z.enum(['submit', 'resume', 'decision', 'recovery', 'retry']),
@@ -207,8 +196,8 @@ export const runEventData: { readonly [T in RunEventType]: z.ZodType<PublicData<
     rawFinishReason: orNull(text),
     parts: z.array(
       z.discriminatedUnion('kind', [
-        z.object({ ...position, kind: z.literal('text') }),
-        z.object({ ...position, kind: z.literal('thinking') }),
+        wordsOf('text'),
+        wordsOf('thinking'),
         z.object({ block: count, kind: z.literal('tool-call'), id: text }),
       ]),
     ),

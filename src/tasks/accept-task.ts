@@ -133,7 +133,11 @@ const noCapacity: Capacity = { quota: { tokens: null, dollars: null }, slot: nul
 async function takeCapacity(
   services: Services,
   undo: AsyncDisposableStack,
-  { principal, givenBytes, isFull }: { readonly principal: string; readonly givenBytes: number; readonly isFull: boolean },
+  {
+    principal,
+    givenBytes,
+    isFull,
+  }: { readonly principal: string; readonly givenBytes: number; readonly isFull: boolean },
 ): Promise<Capacity> {
   await refuseOverCaps(services, principal);
   const quota = await quotaLeft(services, principal);

@@ -6,10 +6,10 @@
 //     tools have answered. Whatever differs is named, and is no request of the recording.
 // M3. Instructions and tools on offer are not compared: the model's words stay the same, whatever it was told by them.
 
-import { attachedFileText } from '../engine/attached-file.ts';
+import { attachedFileText, isPlacedFileText } from '../engine/attached-file.ts';
 import { createScriptedModel, type ScriptedModel } from './scripted-model.ts';
 import { emptyTranscript, extendTranscript, type Message } from '../core/transcript.ts';
-import { taskListText } from '../engine/task-list-text.ts';
+import { isTaskListText } from '../engine/task-list-text.ts';
 import { ReinsError } from '../core/errors.ts';
 import type { ModelRequest } from '../engine/model.ts';
 import type { ReplyFinish, ReplyPiece, ScriptedReply } from './model-servers/reply-script.ts';
@@ -41,7 +41,7 @@ export function createRecordedModel(
   logs: readonly (readonly RunEvent[])[],
   { normalize = (text) => text }: RecordedModelOptions = {},
 ): RecordedModel {
-  const replies = logs.flatMap(repliesOf);
+  const replies = repliesOf(logs.flat());
   const started = logs[0]?.find(({ type }) => type === 'run-started');
   const model = started?.type === 'run-started' ? started.data.model : { provider: 'recorded', model: 'recorded' };
   const faults: string[] = [];
@@ -69,30 +69,21 @@ export function createRecordedModel(
 
 const beyond = (count: number) => `it was asked for, and ${count} were recorded.`;
 
-function repliesOf(log: readonly RunEvent[]): readonly RecordedReply[] {
+function repliesOf(events: readonly RunEvent[]): readonly RecordedReply[] {
   const replies: RecordedReply[] = [];
   let transcript = emptyTranscript;
   let before: readonly Message[] = [];
-  const hasInput = log.some(({ type, data }) => type === 'run-started' && (data.input ?? []).length > 0);
-  const whole = { text: '', thinking: '' };
-  for (const event of log) {
+  let hasInput = false;
+  for (const event of events) {
     if (event.agentPath !== undefined && event.agentPath.length > 0) continue;
-    if (event.type === 'step-started') {
-      before = sinceReply(transcript.messages);
-      [whole.text, whole.thinking] = ['', ''];
+    if (event.type === 'run-started' && event.data.leg === 1) hasInput = (event.data.input ?? []).length > 0;
+    if (event.type === 'step-started') before = sinceReply(transcript.messages);
+    if (event.type === 'turn-complete') {
+      const said = before.flatMap((message) => (message.role === 'user' ? textsOf(message.content) : []));
+      const answers = before.flatMap((message) => (message.role === 'tool' ? message.answers : []));
+      const results = new Map(answers.map(({ toolCallId, content }) => [toolCallId, content]));
+      replies.push({ reply: replyOf(event.data, transcript), said: hasInput ? said : null, results });
     }
-    if (event.type === 'text-complete') whole.text = event.data;
-    if (event.type === 'thinking-complete') whole.thinking = event.data;
-    if (event.type === 'turn-complete')
-      replies.push({
-        reply: replyOf(event.data, whole),
-        said: hasInput ? before.flatMap((message) => (message.role === 'user' ? textsOf(message.content) : [])) : null,
-        results: new Map(
-          before.flatMap((message) =>
-            message.role === 'tool' ? message.answers.map((answer) => [answer.toolCallId, answer.content]) : [],
-          ),
-        ),
-      });
     transcript = extendTranscript(transcript, event);
   }
   return replies;
@@ -117,9 +108,7 @@ function replyOf(
   const pieces = parts.flatMap((part): readonly ReplyPiece[] => {
     if (part.kind !== 'tool-call') return [{ kind: part.kind, chunks: [whole[part.kind].slice(part.start, part.end)] }];
     const call = calls.find(({ id }) => id === part.id);
-    return call === undefined
-      ? []
-      : [{ kind: 'tool-call', id: call.id, name: call.name, arguments: [call.arguments] }];
+    return call === undefined ? [] : [{ kind: 'tool-call', id: call.id, name: call.name, arguments: [call.arguments] }];
   });
   const { inputTokens = null, outputTokens = null } = usage ?? {};
   return {
@@ -150,14 +139,15 @@ function difference(
     if (part.type !== 'tool-result') continue;
     const recorded = results.get(part.toolCallId);
     const text = outputOf(part.output);
-    if (recorded === undefined) return `"${part.toolName}" has an answer to ${part.toolCallId}, which was not recorded.`;
+    if (recorded === undefined)
+      return `"${part.toolName}" has an answer to ${part.toolCallId}, which was not recorded.`;
     if (text !== null && normalize(text) !== normalize(recorded))
       return `"${part.toolName}" answers ${quoted(text)}, and ${quoted(recorded)} was recorded.`;
   }
   if (said === null) return null;
   const heard = added
     .flatMap((message) => (message.role === 'user' ? message.content : []))
-    .flatMap((part) => (part.type === 'text' && !isTaskList(part.text) ? [part.text] : []));
+    .flatMap((part) => (part.type === 'text' && isSaid(part.text) ? [part.text] : []));
   const [words, recorded] = [heard.join('\n'), said.join('\n')];
   return normalize(words) === normalize(recorded)
     ? null
@@ -174,8 +164,7 @@ function outputOf(output: Output): string | null {
   return output.type === 'text' || output.type === 'error-text' ? output.value : null;
 }
 
-/** The engine's own note at the end of a request. */
-const listHead = taskListText([]).split('\n', 1)[0] ?? '';
-const isTaskList = (text: string) => listHead !== '' && text.startsWith(listHead);
+/** And not the engine's own note. */
+const isSaid = (text: string) => !isTaskListText(text) && !isPlacedFileText(text);
 
 const quoted = (text: string) => JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);

@@ -32,7 +32,12 @@ export function describeImports(fresh: Fresh): void {
     const read: RunEvent[] = [];
     for (let more = await page(0); more.length > 0; more = await page(read.length)) read.push(...more);
     expect(read).toEqual(events);
-    expect(await other.run(testRunId)).toMatchObject({ status: 'failed', turn: 1, owner: null, response: ended.response });
+    expect(await other.run(testRunId)).toMatchObject({
+      status: 'failed',
+      turn: 1,
+      owner: null,
+      response: ended.response,
+    });
     expect(await other.unfinishedRuns()).toEqual([]);
     expect(await other.session(testSessionId)).toMatchObject({ title: 'From elsewhere', runningRunId: null });
     expect(await other.tip(testSessionId)).toBe(testRunId);

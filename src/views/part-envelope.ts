@@ -72,7 +72,8 @@ export function withOwn(part: StreamPart, own: OwnMetadata): StreamPart {
 /** Our own metadata of a part; null: it has none. */
 export function ownOf(part: StreamPart): Readonly<Record<string, unknown>> | null {
   if (part.type === 'raw') return isOwnRaw(part.rawValue) ? part.rawValue : null;
-  const metadata = 'harnessMetadata' in part ? part.harnessMetadata : 'providerMetadata' in part ? part.providerMetadata : undefined;
+  const metadata =
+    'harnessMetadata' in part ? part.harnessMetadata : 'providerMetadata' in part ? part.providerMetadata : undefined;
   return metadata?.[ownKey] ?? null;
 }
 

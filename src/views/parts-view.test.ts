@@ -31,12 +31,13 @@ function faults(parts: readonly StreamPart[]): string[] {
       const key = `${kind}:${part.id}`;
       if (what === 'start' && (open.has(key) || (kind !== 'tool-input' && used.has(key)))) found.push(`${key} again`);
       if (what !== 'start' && !open.has(key)) found.push(`${part.type} of ${key}, which is not open`);
-      if (what === 'start') open.add(key) && used.add(key);
+      if (what === 'start') for (const set of [open, used]) set.add(key);
       if (what === 'end') open.delete(key);
       if (part.id === '') found.push('an empty id');
     }
     const isEnd = part.type === 'finish' || part.type === 'error';
-    if ((isEnd || part.type === 'finish-step') && open.size > 0) found.push(`open at ${part.type}: ${[...open].join()}`);
+    if ((isEnd || part.type === 'finish-step') && open.size > 0)
+      found.push(`open at ${part.type}: ${[...open].join()}`);
     over ||= isEnd;
   }
   return found;
@@ -116,7 +117,9 @@ test('P-062: a turn with a tool, an approval and a reset, as readers see it', ()
 });
 
 test('P-003, P-062: calls say how many they are, who runs them, and what the model wrote', () => {
-  const calls = view(logOfAllTypes(), { isHosted: (name) => name === 'ask' }).filter(({ type }) => type === 'tool-call');
+  const calls = view(logOfAllTypes(), { isHosted: (name) => name === 'ask' }).filter(
+    ({ type }) => type === 'tool-call',
+  );
   expect(calls).toEqual([
     { type: 'tool-call', toolCallId: 'c1', toolName: 'ask', input: '{}', stepToolCallCount: 2 },
     {

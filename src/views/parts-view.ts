@@ -84,7 +84,11 @@ class RunParts implements PartsView {
         this.#isLimited = event.data.then === 'stop';
         return [this.#raw(event)];
       case 'run-result':
-        return [...this.#out(event, this.#blocks.endAll()), this.#raw(event), ...this.#out(event, this.#end(event.data))];
+        return [
+          ...this.#out(event, this.#blocks.endAll()),
+          this.#raw(event),
+          ...this.#out(event, this.#end(event.data)),
+        ];
       case 'user-message':
       case 'model-switched':
       case 'waiting':
@@ -158,16 +162,14 @@ class RunParts implements PartsView {
   #turn(event: RunEventOf<'turn-complete'>): readonly StreamPart[] {
     const { calls, finishReason, rawFinishReason } = event.data;
     this.#ended = { reason: finishReason, said: rawFinishReason };
-    const parts = calls.map(
-      ({ id, name, arguments: input }): StreamPart => ({
-        type: 'tool-call',
-        toolCallId: id,
-        toolName: name,
-        input,
-        ...this.#origin(name),
-        stepToolCallCount: calls.length,
-      }),
-    );
+    const parts = calls.map(({ id, name, arguments: input }): StreamPart => ({
+      type: 'tool-call',
+      toolCallId: id,
+      toolName: name,
+      input,
+      ...this.#origin(name),
+      stepToolCallCount: calls.length,
+    }));
     return [...this.#out(event, [...this.#blocks.endAll(), ...parts]), this.#raw(event)];
   }
 

@@ -51,5 +51,6 @@ function correctText(page: Page, final: string): Page {
 
 function restAfter(said: string, final: string): string {
   const shown = said.trim();
-  return shown !== '' && final.startsWith(shown) ? final.slice(shown.length) : final;
+  const whole = final.trimStart();
+  return shown !== '' && whole.startsWith(shown) ? whole.slice(shown.length) : final;
 }

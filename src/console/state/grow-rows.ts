@@ -66,13 +66,10 @@ function say(page: Page, text: string, index: number): Page {
 /** The deltas of a place may have been lost, or never sent. */
 function sayRest(page: Page, { text, index }: Event<'text_whole'>): Page {
   const said = saidAt(page.turn.said, index);
-  // Leading white space was never shown.
-  const from = text.startsWith(said)
-    ? said.length
-    : text.trimStart().startsWith(said)
-      ? text.length - text.trimStart().length + said.length
-      : text.length;
-  return say(page, text.slice(from), index);
+  // Leading white space may never have been shown.
+  const whole = text.startsWith(said) ? text : text.trimStart();
+  const rest = whole.startsWith(said) ? whole.slice(said.length) : '';
+  return rest.trim() === '' ? page : say(page, rest, index);
 }
 
 function think(page: Page, text: string, index: number): Page {

@@ -7,6 +7,7 @@ import { isDiskFull, isNoSpace } from '../../process/disk-full.ts';
 import { RuntimeFault, type ForeignRuntime } from './runtime.ts';
 import { startInTime } from './start-in-time.ts';
 import type { ForeignParts, RuntimeExtras } from './foreign-adapter.ts';
+import type { Home } from './homes.ts';
 import type { LeaseOptions } from '../relay/lease.ts';
 import type { ModelRef } from '../../core/outcome.ts';
 import type { ProviderName } from '../../core/provider-names.ts';
@@ -53,20 +54,12 @@ export async function openNative(o: OpenProcess): Promise<Warm> {
     meter,
     onFact: (fact) => listeners.forEach((listener) => listener(fact)),
   });
-  let excess: string | null = null;
-  const watched = parts.watch?.add({
-    marker: home.marker,
-    folders: [home.path, home.temporary],
-    onExcess(what) {
-      excess = `${runtime.label} ${what} and was stopped.`;
-      parts.logger.warn('An agent went over a limit and was stopped.', { harness: runtime.base, sessionId, what });
-    },
-  });
+  const watched = watchHome(o, home);
+  const { whyEnded } = watched;
   const letGo = () => {
-    watched?.[Symbol.dispose]();
+    watched[Symbol.dispose]();
     lease[Symbol.dispose]();
   };
-  const whyEnded = async () => excess ?? ((await isDiskFull(home.path)) ? diskFull : null);
   // To go on with an old session may come to nothing before a new one is begun.
   const seconds = parts.silence.firstSeconds * (home.state === null ? 1 : 2);
   try {
@@ -120,6 +113,22 @@ export async function openNative(o: OpenProcess): Promise<Warm> {
     const why = await whyEnded();
     throw why === null ? cause : new RuntimeFault(harnessError(why), { cause });
   }
+}
+
+function watchHome({ runtime, parts, sessionId }: OpenProcess, { marker, path, temporary }: Home) {
+  let excess: string | null = null;
+  const watched = parts.watch?.add({
+    marker,
+    folders: [path, temporary],
+    onExcess(what) {
+      excess = `${runtime.label} ${what} and was stopped.`;
+      parts.logger.warn('An agent went over a limit and was stopped.', { harness: runtime.base, sessionId, what });
+    },
+  });
+  return {
+    whyEnded: async () => excess ?? ((await isDiskFull(path)) ? diskFull : null),
+    [Symbol.dispose]: () => watched?.[Symbol.dispose](),
+  };
 }
 
 /** One that a runtime loses which calls its model again and again (H-112). */

@@ -21,11 +21,11 @@ export async function* tellPosition(
   },
 ): AsyncGenerator<readonly EventDraft[], void, unknown> {
   const sinceMs = clock.now();
-  let isOver = false;
-  const settled = () => void (isOver = true);
-  work.then(settled, settled);
+  const settled = new AbortController();
+  const settle = () => settled.abort();
+  work.then(settle, settle);
   let told = { position: 0, atMs: sinceMs };
-  for (; !isOver; await within(work, { clock, ms: lookMs })) {
+  for (; !settled.signal.aborted; await within(work, { clock, ms: lookMs })) {
     const [next, nowMs] = [position(), clock.now()];
     // A look is later than the one before by more than what the seconds are rounded to: they rise from notice to notice.
     if (next === null || (next === told.position && nowMs - told.atMs < againMs)) continue;

@@ -16,11 +16,11 @@ import type { SendStream } from '../send-stream.ts';
 import type { Services } from '../../tasks/services.ts';
 import type { SseBatch } from '../sse-writer.ts';
 
-export function chatRoutes(services: Services, sendStream: SendStream): readonly Route[] {
+export function chatRoutes(services: Services, sendStream: SendStream, base = '/api/chat'): readonly Route[] {
   const stream = createChatStream(services, sendStream);
   return [
     {
-      path: '/api/chat',
+      path: base,
       dialect: 'chat',
       verbs: {
         POST: {
@@ -33,7 +33,7 @@ export function chatRoutes(services: Services, sendStream: SendStream): readonly
       },
     },
     {
-      path: '/api/chat/:id/stream',
+      path: `${base}/:id/stream`,
       dialect: 'chat',
       verbs: {
         GET: {
@@ -47,7 +47,7 @@ export function chatRoutes(services: Services, sendStream: SendStream): readonly
       },
     },
     {
-      path: '/api/chat/:id/stop',
+      path: `${base}/:id/stop`,
       dialect: 'chat',
       verbs: {
         POST: {
@@ -57,7 +57,7 @@ export function chatRoutes(services: Services, sendStream: SendStream): readonly
       },
     },
     {
-      path: '/api/chat/:id/messages',
+      path: `${base}/:id/messages`,
       dialect: 'chat',
       verbs: {
         GET: {

@@ -24,19 +24,19 @@ const change: StreamPart = { type: 'file-change', event: 'modify', path: 'a' };
 
 test('P-050: start first, steps from their first content to their part, finish last and once', () => {
   const start: StreamPart = { type: 'stream-start' };
-  expect(assemble([start, text(), { type: 'text-end', id: 't' }, stepEnd, call('1'), result('1'), stepEnd, finish])).toEqual(
-    [
-      'start',
-      'start-step',
-      'text-start t',
-      'text-end t',
-      'finish-step',
-      'start-step',
-      'tool-result',
-      'finish-step',
-      'finish',
-    ],
-  );
+  expect(
+    assemble([start, text(), { type: 'text-end', id: 't' }, stepEnd, call('1'), result('1'), stepEnd, finish]),
+  ).toEqual([
+    'start',
+    'start-step',
+    'text-start t',
+    'text-end t',
+    'finish-step',
+    'start-step',
+    'tool-result',
+    'finish-step',
+    'finish',
+  ]);
   expect(assemble([finish, finish, text()])).toEqual(['start', 'finish']);
 });
 
@@ -49,7 +49,11 @@ test('P-052: warnings and the model are metadata of the start', () => {
 describe('P-051: a step ends behind the results of its calls', () => {
   test('its end is held back, results are not', () => {
     const turn = new TurnAssembler();
-    expect(assemble([call('1'), call('2'), stepEnd, result('2')], turn)).toEqual(['start', 'start-step', 'tool-result']);
+    expect(assemble([call('1'), call('2'), stepEnd, result('2')], turn)).toEqual([
+      'start',
+      'start-step',
+      'tool-result',
+    ]);
     expect(assemble([result('1', { preliminary: true })], turn)).toEqual(['tool-result']);
     expect(assemble([result('1')], turn)).toEqual(['tool-result', 'finish-step']);
   });
@@ -119,7 +123,10 @@ describe('P-054, P-055: how it ends', () => {
   test('a stop by the caller is one abort, with its reason, and no error', () => {
     const turn = new TurnAssembler();
     assemble([text()], turn);
-    expect(turn.abort('user')).toEqual([{ type: 'text-end', id: 't' }, { type: 'abort', reason: 'user' }]);
+    expect(turn.abort('user')).toEqual([
+      { type: 'text-end', id: 't' },
+      { type: 'abort', reason: 'user' },
+    ]);
     expect([turn.abort(), turn.push({ type: 'error', error: 1 })]).toEqual([[], []]);
     expect(() => turn.end()).not.toThrow();
     expect(new TurnAssembler().abort()).toEqual([{ type: 'start' }, { type: 'abort' }]);
@@ -131,7 +138,10 @@ test('every run of ours is a turn with whole steps', () => {
     fc.property(arbitraryLog, (log) => {
       const view = createPartsView();
       const turn = new TurnAssembler();
-      const chunks = assemble(log.flatMap((event) => view.push(event)), turn);
+      const chunks = assemble(
+        log.flatMap((event) => view.push(event)),
+        turn,
+      );
       turn.end();
       const count = (type: string) => chunks.filter((chunk) => chunk === type).length;
       expect(count('start')).toBe(1);

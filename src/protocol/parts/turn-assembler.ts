@@ -8,7 +8,15 @@
 import { AdapterProtocolError, IncompleteStreamError } from '../../core/errors.ts';
 import { isRecord } from './part-json.ts';
 import { translatePart } from './translate-part.ts';
-import type { CallWarning, FinishPart, FinishReason, FinishStepPart, Metadata, StreamPart, Usage } from './stream-part.ts';
+import type {
+  CallWarning,
+  FinishPart,
+  FinishReason,
+  FinishStepPart,
+  Metadata,
+  StreamPart,
+  Usage,
+} from './stream-part.ts';
 import type { StreamChunk } from './stream-chunk.ts';
 
 export type BoundaryChunk =
@@ -125,22 +133,10 @@ export class TurnAssembler {
   }
 
   #note(part: StreamPart): void {
-    switch (part.type) {
-      case 'text-start':
-      case 'reasoning-start':
-      case 'tool-input-start':
-        this.#open.set(`${endOf[part.type]} ${part.id}`, part);
-        return;
-      case 'text-end':
-      case 'reasoning-end':
-      case 'tool-input-end':
-        this.#open.delete(`${part.type} ${part.id}`);
-        return;
-      case 'tool-call':
-        this.#unanswered.add(part.toolCallId);
-        return;
-      default:
-    }
+    if (part.type === 'text-start' || part.type === 'reasoning-start' || part.type === 'tool-input-start')
+      this.#open.set(`${endOf[part.type]} ${part.id}`, part);
+    else if (part.type === 'tool-call') this.#unanswered.add(part.toolCallId);
+    else if ('id' in part) this.#open.delete(`${part.type} ${part.id}`);
   }
 
   #result(part: Extract<StreamPart, { type: 'tool-result' }>): Chunks {
