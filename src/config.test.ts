@@ -52,6 +52,7 @@ describe('C1: command line, then environment, then file, then default', () => {
       logLevel: 'info',
       tls: null,
       allowedOrigins: [],
+      chatPath: '/api/chat',
     });
   });
 

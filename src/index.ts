@@ -20,6 +20,8 @@ export {
   TransientToolError,
   UnknownExecutionKey,
 } from './core/errors.ts';
+export { createPartsLog, isOfLog, PartsLogError, type PartsLog } from './views/parts-log.ts';
+export { createPartsView, type PartsView, type PartsViewOptions } from './views/parts-view.ts';
 export { verdictOf, type RunResultData, type RunStatus, type StopReason, type Verdict } from './core/outcome.ts';
 export {
   RunAwaitingInput,

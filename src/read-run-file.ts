@@ -9,7 +9,7 @@ import { applyDrafts, closeRun } from './core/closing.ts';
 import { checkLog } from './testing/check-log.ts';
 import { createPartsLog, isOfLog, PartsLogError } from './views/parts-log.ts';
 import { evolve, initialRunState } from './core/run-state.ts';
-import { finalStatus } from './tasks/run-recorder.ts';
+import { endsLog } from './stores/event-shape.ts';
 import { harnessIds, runIds, sessionIds, type RunId } from './core/ids.ts';
 import { hash } from 'node:crypto';
 import { logOfParts } from './harnesses/harness-v1/log-of-parts.ts';
@@ -101,7 +101,7 @@ function withoutFile(event: RunEvent): RunEvent {
 /** I3. */
 function ended(log: readonly RunEvent[]): readonly RunEvent[] {
   const last = log.at(-1);
-  if (last === undefined || (last.type === 'run-result' && finalStatus(last.data.status) !== null)) return log;
+  if (last === undefined || endsLog(last)) return log;
   const { runId, sessionId, at } = last;
   const state = log.reduce(evolve, initialRunState(runId, sessionId));
   const { requested: model, limits, step } = state;

@@ -1,21 +1,40 @@
 // P-120: the AI SDK's own client, in each version that we serve, against a real server.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { call, reply, say, text, type Replies } from './support/model.ts';
-import { stored, textOf, toolsOf, toolStates, versions, type Chat, type ChatOptions } from './support/chat.ts';
+import {
+  chatCall,
+  stored,
+  textOf,
+  toolsOf,
+  toolStates,
+  versions,
+  type Chat,
+  type ChatOptions,
+} from './support/chat.ts';
 import { eventually, readFor, startAsking, type AskingServer } from './support/asking-server.ts';
 
 const write = (id: string, path: string) => call(id, 'write_file', { path, content: 'made' });
 const question = call('q', 'ask_user_questions', {
   questions: [{ id: 'c', question: 'Which?', options: ['red', 'blue'] }],
 });
+let breaks = 0;
 const replies: Replies = {
   list: [reply(text('Looking. '), call('l', 'list_files', {})), say('There.')],
   write: [reply(text('Writing. '), write('w', 'made.txt')), say('Done.')],
   both: [reply(write('a', 'a.txt'), write('b', 'b.txt')), say('Done.')],
   ask: [reply(question), say('So be it.')],
+  /** Breaks off at every other request. */
+  get breaks() {
+    return breaks++ % 2 === 0
+      ? [{ ...say('It is gr'), fault: { kind: 'cut', after: 1 } as const }]
+      : [say('It is blue.')];
+  },
   fails: [{ fault: { kind: 'status', status: 400 } }],
 };
+
+// A hang is a failure.
+vi.setConfig({ testTimeout: 5_000 });
 
 let place: AskingServer;
 let chats = 0;
@@ -165,6 +184,45 @@ describe.each(versions)('$name', ({ open, chunks }) => {
     await chat.sendMessage({ text: 'other', messageId: first?.id ?? '' });
     expect(chat.error).toBeUndefined();
     expect((await stored(place.uhp.url, chat.id)).map(textOf)).toEqual(['other', 'You said: other']);
+  });
+
+  test('P-085: of a reply that broke off and was given anew nothing stays', async () => {
+    const chat = begin();
+    await chat.sendMessage({ text: 'breaks' });
+    expect(chat.error).toBeUndefined();
+    // An older client cannot take back what it has shown: it is told that it is void.
+    expect(textOf(chat.messages.at(-1))).toBe(chunks === 6 ? 'It is grIt is blue.' : 'It is blue.');
+    expect(chat.messages.at(-1)?.parts.filter(({ type }) => type === 'data-reins-reset')).toHaveLength(
+      chunks === 6 ? 1 : 0,
+    );
+    expect(textOf((await stored(place.uhp.url, chat.id)).at(-1))).toBe('It is blue.');
+  });
+
+  test('P-092: the stop ends the turn for who asked and for who came back, and nobody asks again', async () => {
+    const chat = begin();
+    const first = chat.sendMessage({ text: 'held' });
+    await eventually(() => (textOf(chat.messages.at(-1)) === 'first ' ? true : undefined));
+    const other = begin({ id: chat.id, messages: chat.messages });
+    const second = other.resumeStream();
+    await eventually(() => (other.status === 'streaming' ? true : undefined));
+    await chatCall(place.uhp.url, `/api/chat/${chat.id}/stop`, { method: 'POST' });
+    await Promise.all([first, second]);
+    for (const each of [chat, other]) {
+      expect([each.status, each.error]).toEqual(['ready', undefined]);
+      expect(textOf(each.messages.at(-1))).toBe('first ');
+      expect(each.messages).toHaveLength(2);
+    }
+  });
+
+  test('P-092: the stop of the hook leaves the stream alone', async () => {
+    const chat = begin();
+    const sent = chat.sendMessage({ text: 'held' });
+    await eventually(() => (textOf(chat.messages.at(-1)) === 'first ' ? true : undefined));
+    await chat.stop();
+    await sent;
+    const { body } = await place.uhp.send('GET', '/v1/sessions?limit=1');
+    expect(body).toMatchObject({ sessions: [{ status: 'in_progress' }] });
+    await chatCall(place.uhp.url, `/api/chat/${chat.id}/stop`, { method: 'POST' });
   });
 
   test('P-095: what fails is told in words that are safe', async () => {

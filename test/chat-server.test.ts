@@ -1,6 +1,6 @@
 // The chat's routes over real HTTP: what is begun, joined, resumed, stopped, and refused (P-083 to P-095, P-100).
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { piece, turnHarness, turnSettings } from './support/turn-harness.ts';
 import { startServer } from './support/server.ts';
 import { temporaryFolder } from './support/folders.ts';
@@ -19,6 +19,9 @@ const replies: Replies = {
   'held write': [reply(write('w', 'y.txt')), reply(text('first '), hold, text('second'))],
   both: [reply(write('a', 'a.txt'), write('b', 'b.txt')), say('Done.')],
 };
+
+// A hang is a failure.
+vi.setConfig({ testTimeout: 5_000 });
 
 let place: AskingServer;
 let chats = 0;
@@ -333,6 +336,14 @@ describe('P-090: a word to the turn at work', () => {
       expect.stringContaining('superseded by a new message'),
     ]);
   });
+});
+
+test('P-083: the path is the operator’s to choose', async () => {
+  await using server = await startServer({ data: temporaryFolder(), settings: { server: { chatPath: '/chat' } } });
+  const said = await chatCall(server.url, '/chat', { body: { id: 'c', messages: [user('m', 'hello')] } });
+  expect(said.body['text']).toContain('[DONE]');
+  expect((await chatCall(server.url, '/chat/c/messages')).status).toBe(200);
+  expect((await chatCall(server.url, '/api/chat/c/messages')).status).toBe(404);
 });
 
 test('P-094: a harness that cannot rewrite history says so', async () => {

@@ -27,4 +27,3 @@ export type { OutputItem, UhpResponse, UhpUsage } from '../protocol/uhp/response
 export type { UhpEvent } from '../protocol/uhp/events.ts';
 export type { SessionShare, TurnItem, UhpSession } from '../protocol/uhp/session.ts';
 export type { UhpFile } from '../protocol/uhp/file.ts';
-export type { AgentEvent, ToolTrace } from '../protocol/agent/events.ts';

@@ -11,6 +11,7 @@ import { askedId, beginningOf, steeredAs } from './chat-turn.ts';
 import { CapabilityUnsupportedError, RequestError, SessionBusyError } from '../core/errors.ts';
 import { decideApproval, type Verdict } from './decide-approval.ts';
 import { findChat, turnsOfChat, type Chat } from './find-chat.ts';
+import { findContinuable } from './find-in-scope.ts';
 import { plainTask } from './task-body.ts';
 import { runIds, type RunId } from '../core/ids.ts';
 import { steerTask } from './steer-task.ts';
@@ -41,7 +42,10 @@ export async function startChatTurn(
 ): Promise<ChatPlace> {
   const { store } = services;
   const known = await store.idempotency(principal, keyOf(said));
-  if (known !== null) return { runId: known.runId, message: 0, after: 0 };
+  if (known !== null) {
+    const { runId } = await findContinuable(services, principal, { name: known.runId });
+    return { runId, message: 0, after: 0 };
+  }
   const chat = await findChat(services, principal, said.chatId);
   const runId = chat.session === null ? null : (chat.session.runningRunId ?? (await store.tip(chat.session.sessionId)));
   const steered = runId === null ? null : await steeredAs(services, runId, said.message.id);
@@ -61,7 +65,8 @@ export async function redoChatTurn(services: Services, principal: string, said: 
   await requireForks(services, run);
   const { previousRunId, harnessId } = run;
   const from = previousRunId === null ? { harnessId } : { previousResponseId: previousRunId, fork: true };
-  return accept(services, principal, { said, chat: { ...chat, session: null }, key: null, body: from });
+  const key = `chat ${said.chatId} redo ${chat.next}`;
+  return accept(services, principal, { said, chat: { ...chat, session: null }, key, body: from });
 }
 
 function keyOf({ chatId, message }: ChatSaid): string {
@@ -74,7 +79,7 @@ async function accept(
   o: {
     readonly said: ChatSaid;
     readonly chat: Chat;
-    readonly key: string | null;
+    readonly key: string;
     readonly body: Partial<TaskRequest['body']>;
   },
 ): Promise<ChatPlace> {
@@ -91,7 +96,7 @@ async function accept(
       harnessId: isNew ? harnessId : null,
       ...o.body,
     },
-    idempotency: o.key === null ? null : { key: o.key, bodyHash: message.id },
+    idempotency: { key: o.key, bodyHash: message.id },
     ...(isNew ? { ids } : {}),
   }).catch((cause: unknown) => {
     throw cause instanceof SessionBusyError ? busy(cause) : cause;

@@ -2,7 +2,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { UiChunk } from '../protocol/ui/chunk.ts';
 import type { UiMessage, UiPart, UiToolPart } from '../protocol/ui/message.ts';
 
-export type { UiMessage, UiPart } from '../protocol/ui/message.ts';
+export type { UiMessage } from '../protocol/ui/message.ts';
 
 type Mutable<T> = T extends unknown ? { -readonly [K in keyof T]: T[K] } : never;
 type Part = Mutable<UiPart>;

@@ -78,6 +78,6 @@ test('C-036: the newest 400 messages count, and of more than 3,500,000 character
   );
   expect(long.length).toBeLessThanOrEqual(3_500_000);
   expect(long.endsWith('\n\nUser: go\n\nAssistant:')).toBe(true);
-  const near = foldPrompt([row('user', `a\n${'y'.repeat(3_499_900)}`)], 'go');
+  const near = foldPrompt([row('user', `a\n${'y'.repeat(3_499_970)}`)], 'go');
   expect(near.startsWith('y'.repeat(9))).toBe(true);
 });

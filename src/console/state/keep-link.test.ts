@@ -103,7 +103,7 @@ test('C-032: a stop without a name waits for it; one that nobody confirms in 10 
   const rig = busyRig().do({ type: 'stop' });
   expect([rig.state.phase.name, effectsOf(rig).includes('cancel')]).toEqual(['stopping', false]);
   rig.hear(created);
-  expect(rig.effects.at(-1)).toMatchObject({ type: 'cancel', responseId: 'resp_1' });
+  expect(rig.effects).toContainEqual({ type: 'cancel', turn: 'm1', responseId: 'resp_1' });
   expect(rig.wait(9_000).state.phase.name).toBe('stopping');
   expect(rig.wait(1_000).state).toMatchObject({ phase: { name: 'busy' }, notices: [{ id: 'stop m1' }] });
 });

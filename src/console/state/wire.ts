@@ -1,9 +1,9 @@
 // Shapes of the server that the page keeps as they are.
 
+import type { AgentView } from '../../views/agent-view.ts';
 import type { Client, RunRequest } from '../../client/index.ts';
 
 export type {
-  AgentEvent,
   OutputItem,
   SessionShare,
   TaskEvent,
@@ -21,3 +21,4 @@ export type Resolution = Parameters<Client['approvals']['resolve']>[1];
 export type ModelCatalog = Awaited<ReturnType<Client['models']>>;
 export type Harness = Awaited<ReturnType<Client['harnesses']['list']>>[number];
 export type Input = RunRequest['input'];
+export type AgentEvent = ReturnType<AgentView['push']>[number];

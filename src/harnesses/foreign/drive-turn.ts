@@ -450,7 +450,7 @@ class TurnDriver {
     await this.#quiet();
     session.gone.then(
       (said) =>
-        this.#o.logger.warn('A runtime made no progress for too long.', {
+        this.#o.logger.warn('A runtime was silent for too long.', {
           harness: this.#o.label,
           phase,
           heardSecondsAgo,

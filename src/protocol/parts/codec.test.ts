@@ -420,11 +420,14 @@ describe('P-113: helpers', () => {
 
 test('reins/parts exports these names and no others', async () => {
   expect(Object.keys(await import('./index.ts')).toSorted()).toEqual([
+    'AdapterProtocolError',
     'CompactionTrigger',
     'FileChange',
     'FinishReasons',
+    'IncompleteStreamError',
     'PartType',
     'StreamPartError',
+    'TurnAssembler',
     'UnknownPartTypeError',
     'addUsage',
     'createToolOrigins',
