@@ -27,7 +27,7 @@ function activityText(activity: Activity, nowMs: number): string {
     case 'working':
       return 'Working…';
     case 'waiting': {
-      const what = activity.on === 'model' ? 'the model' : (activity.name ?? 'a tool');
+      const what = { model: 'the model', tool: activity.name ?? 'a tool', capacity: 'a free place' }[activity.on];
       return `Waiting for ${what} · ${durationText(nowMs - activity.sinceMs)}`;
     }
     case 'retrying': {

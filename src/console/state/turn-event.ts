@@ -50,7 +50,7 @@ export type TurnEvent =
     }
   | {
       readonly type: 'waiting';
-      readonly on: 'model' | 'retry' | 'tool';
+      readonly on: 'model' | 'retry' | 'tool' | 'capacity';
       readonly seconds: number;
       readonly name: string | null;
     }

@@ -25,7 +25,12 @@ export type Link =
 /** What the agent does just now, for the status line. */
 export type Activity =
   | { readonly kind: 'working' }
-  | { readonly kind: 'waiting'; readonly on: 'model' | 'tool'; readonly name: string | null; readonly sinceMs: number }
+  | {
+      readonly kind: 'waiting';
+      readonly on: 'model' | 'tool' | 'capacity';
+      readonly name: string | null;
+      readonly sinceMs: number;
+    }
   | { readonly kind: 'retrying'; readonly untilMs: number | null };
 
 /** What is told of a turn beside its rows. */

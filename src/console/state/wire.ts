@@ -1,13 +1,12 @@
 // Shapes of the server that the page keeps as they are.
 
 import type { AgentView } from '../../views/agent-view.ts';
-import type { Client, RunRequest } from '../../client/index.ts';
+import type { Client } from '../../client/index.ts';
 
 export type {
   OutputItem,
   SessionShare,
   TaskEvent,
-  TurnItem,
   UhpFile,
   UhpResponse,
   UhpSession,
@@ -20,5 +19,4 @@ export type Answers = Parameters<Client['approvals']['answer']>[1];
 export type Resolution = Parameters<Client['approvals']['resolve']>[1];
 export type ModelCatalog = Awaited<ReturnType<Client['models']>>;
 export type Harness = Awaited<ReturnType<Client['harnesses']['list']>>[number];
-export type Input = RunRequest['input'];
 export type AgentEvent = ReturnType<AgentView['push']>[number];
