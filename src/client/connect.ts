@@ -1,3 +1,4 @@
+import { askAgent, type AgentRequest } from './agent-verb.ts';
 import {
   approvalVerbs,
   queueVerbs,
@@ -15,6 +16,7 @@ import { harnessVerbs, type HarnessVerbs } from './harness-verbs.ts';
 import { probe } from './probe.ts';
 import { responseVerbs, type ResponseVerbs } from './response-verbs.ts';
 import { sessionVerbs, type SessionVerbs } from './session-verbs.ts';
+import { streamOnce, type StreamOptions, type StreamSource } from './stream-once.ts';
 import type { ClientParts, ServerFacts } from './client-parts.ts';
 import type { Clock } from '../core/clock.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -67,6 +69,10 @@ export interface Client {
   run(request: RunRequest, options?: RunOptions): Task;
   /** A task that was started before, here or elsewhere, running or not. */
   attach(responseId: string, options?: AttachOptions): Task;
+  /** One connection to a task's events, for whoever keeps cursor and patience; else `run` and `attach`. */
+  streamOnce(source: StreamSource, options?: StreamOptions): ReturnType<typeof streamOnce>;
+  /** `POST /api/agent`: a turn that ends with its connection. */
+  agent(request: AgentRequest, options?: VerbOptions): ReturnType<typeof askAgent>;
   /** Starts a task and waits for its end. */
   collect(request: RunRequest, options?: RunOptions): Promise<Result>;
   /** A message to a task at work. */
@@ -108,6 +114,8 @@ export function connect(url: string, key: string | null, options: ClientOptions 
         from: { responseId, sequenceNumber: from?.sequenceNumber ?? after, output: from?.output ?? [] },
         signal,
       }),
+    streamOnce: (source, how) => streamOnce(parts, source, how),
+    agent: (request, how) => askAgent(parts, request, how),
     collect: (request, how) => run(request, how).result(),
     steer: steerVerb(parts),
     harnesses: harnessVerbs(parts),

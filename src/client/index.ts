@@ -17,10 +17,12 @@ export {
   TimeoutError,
   UhpError,
 } from './errors.ts';
+export type { AgentRequest } from './agent-verb.ts';
 export type { FeedEvent, FeedOptions } from './follow-feed.ts';
-export type { TaskEvent, UhpErrorEvent } from './parse-event.ts';
+export type { ParsedEvent, TaskEvent, UhpErrorEvent } from './parse-event.ts';
 export type { Result, Snapshot } from './result.ts';
 export type { ServerFacts } from './client-parts.ts';
+export type { StreamOptions, StreamSource } from './stream-once.ts';
 export type { Task } from './task.ts';
 export type { InputItem, InputPart, RunRequest, VerbOptions } from './shapes.ts';
 export type { OutputItem, UhpResponse, UhpUsage } from '../protocol/uhp/response.ts';

@@ -18,7 +18,7 @@ test('the client runs in browsers: it loads its own files, one parser of event s
   const loaded = imports.filter(({ isType }) => !isType).filter(({ target }) => !target.startsWith('./'));
   expect(loaded.map(({ target }) => target)).toEqual(['eventsource-parser']);
   const types = imports.filter(({ isType, target }) => isType && !target.startsWith('./'));
-  expect(types.filter(({ target }) => !/^\.\.\/(core|protocol\/uhp)\//.test(target))).toEqual([]);
+  expect(types.filter(({ target }) => !/^\.\.\/(core|protocol\/(uhp|agent))\//.test(target))).toEqual([]);
 });
 
 test('it names nothing that only Node has, or that Node 20 and Safari lack', () => {

@@ -2,7 +2,7 @@ import { awaitResponse } from './await-response.ts';
 import { path } from './transport.ts';
 import { toResult, type Result } from './result.ts';
 import type { ClientParts } from './client-parts.ts';
-import type { Deleted, VerbOptions } from './shapes.ts';
+import type { Deleted, RunRequest, VerbOptions } from './shapes.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { UhpResponse } from '../protocol/uhp/response.ts';
 
@@ -11,6 +11,16 @@ export type ResponseVerbs = ReturnType<typeof responseVerbs>;
 export function responseVerbs(parts: ClientParts) {
   const { json } = parts.transport;
   return {
+    /** Starts a task and does not wait for it; under the same key it is started once. */
+    create: (request: RunRequest, { idempotencyKey, signal }: VerbOptions & { readonly idempotencyKey: string }) =>
+      json<UhpResponse>({
+        method: 'POST',
+        path: '/v1/responses',
+        body: { ...request, background: true },
+        headers: { 'Idempotency-Key': idempotencyKey },
+        repeatable: true,
+        signal,
+      }),
     /** As it stands. */
     get: (id: string, options?: VerbOptions) => json<UhpResponse>({ path: path`/v1/responses/${id}`, ...options }),
     /** A task that has ended is left as it is (U-361). */

@@ -46,15 +46,25 @@ export class CodeBlock {
     this.#more.addEventListener('click', () => this.#fold(!this.#isOpen));
     // Where the browser finds a word in what is folded.
     this.#rest.addEventListener('beforematch', () => this.#fold(true));
-    const bar = element('div', 'code-bar', this.#label, copyButton(() => this.#source.text));
+    const bar = element(
+      'div',
+      'code-bar',
+      this.#label,
+      copyButton(() => this.#source.text),
+    );
     this.element = element('div', 'code-block', bar, this.#body, this.#more);
     blocks.set(this.element, this);
+    this.#fold(false);
     this.update(source);
+  }
+
+  shows({ text, language }: CodeSource): boolean {
+    return text === this.#source.text && language === this.#source.language;
   }
 
   update(source: CodeSource): void {
     const { text, language } = source;
-    if (text === this.#source.text && language === this.#source.language) return;
+    if (this.shows(source)) return;
     this.#source = source;
     this.#label.textContent = language;
     const cut = endOfLine(text, foldedLines);
@@ -94,7 +104,7 @@ export class CodeBlock {
     const left = countLines(this.#source.text) - foldedLines;
     this.#more.hidden = left <= 0;
     this.#more.ariaExpanded = String(isOpen);
-    this.#more.textContent = isOpen ? 'Show less' : `Show ${left} more ${left === 1 ? 'line' : 'lines'}`;
+    if (left > 0) this.#more.textContent = isOpen ? 'Show less' : `Show ${left} more ${left === 1 ? 'line' : 'lines'}`;
     if (isOpen) this.#rest.removeAttribute('hidden');
     else this.#rest.setAttribute('hidden', 'until-found');
   }
@@ -107,7 +117,10 @@ function copyButton(text: () => string): HTMLButtonElement {
   button.addEventListener('click', () => {
     // Absent where the page came over plain HTTP from another machine.
     const copied = Promise.resolve().then(() => navigator.clipboard.writeText(text()));
-    void copied.then(() => say('Copied'), () => say('Not copied'));
+    void copied.then(
+      () => say('Copied'),
+      () => say('Not copied'),
+    );
   });
   for (const leaving of ['pointerleave', 'blur']) button.addEventListener(leaving, () => say('Copy'));
   return button;

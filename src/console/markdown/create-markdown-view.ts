@@ -5,10 +5,9 @@
 // V3. However the text was cut, what stands there after the end is what the whole of it gives.
 // V4. All that comes from markdown passes the allow-list; what is code is only ever text.
 
-import { CodeBlock, settleCodeIn } from './code-block.ts';
-import { dress, patch, undressed } from './patch.ts';
-import { readBlocks, type Block } from './read-blocks.ts';
-import { sanitize } from './sanitize.ts';
+import { isVisible, readBlocks, type Block } from './read-blocks.ts';
+import { settleCodeIn } from './code-block.ts';
+import { showBlocks, type Shown } from './show-blocks.ts';
 import type { Links } from './safe-lexer.ts';
 
 const blocksReadAgain = 2;
@@ -21,28 +20,24 @@ export interface MarkdownView {
   destroy(): void;
 }
 
-type VisibleBlock = Exclude<Block, { kind: 'silent' }>;
-type Shown =
-  | { readonly kind: 'code'; readonly node: HTMLElement; readonly code: CodeBlock }
-  | { readonly kind: 'html'; node: Element; key: string; partKeys: readonly string[] };
-
 /** @param element  Empty; all in it belongs to the view. */
 export function createMarkdownView(element: HTMLElement): MarkdownView {
   element.classList.add('markdown');
   const shown: Shown[] = [];
   let frozen: Frozen = nothingFrozen;
+  const update = (given: string) => {
+    const text = given.replaceAll(/\r\n?/g, '\n');
+    if (!text.startsWith(frozen.text)) frozen = nothingFrozen;
+    const blocks = readBlocks(text.slice(frozen.text.length), frozen.links);
+    showBlocks(element, shown, { from: frozen.shown, blocks: blocks.filter(isVisible) });
+    for (const { node } of shown.slice(frozen.shown, -1)) settleCodeIn(node);
+    frozen = freeze(frozen, blocks);
+  };
   return {
-    update(given) {
-      const text = given.replaceAll(/\r\n?/g, '\n');
-      if (!text.startsWith(frozen.text)) frozen = nothingFrozen;
-      const blocks = readBlocks(text.slice(frozen.text.length), frozen.links);
-      show(element, shown, { from: frozen.shown, blocks: blocks.filter(isVisible) });
-      for (const { node } of shown.slice(frozen.shown, -1)) settleCodeIn(node);
-      frozen = freeze(frozen, blocks);
-    },
+    update,
     finish(text) {
       frozen = nothingFrozen;
-      this.update(text);
+      update(text);
       const last = shown.at(-1);
       if (last !== undefined) settleCodeIn(last.node);
     },
@@ -65,14 +60,16 @@ const nothingFrozen: Frozen = { text: '', links: {}, shown: 0 };
 
 function freeze(frozen: Frozen, blocks: readonly Block[]): Frozen {
   const visible = blocks.filter(isVisible);
-  const firstLive = visible.at(-blocksReadAgain);
-  const count = firstLive === undefined ? 0 : blocks.indexOf(firstLive);
-  if (visible.length <= blocksReadAgain) return frozen;
-  const done = blocks.slice(0, count);
+  const [firstLive] = visible.slice(-blocksReadAgain);
+  if (firstLive === undefined || visible.length <= blocksReadAgain) return frozen;
+  const done = blocks.slice(0, blocks.indexOf(firstLive));
   return {
     text: frozen.text + done.map(({ raw }) => raw).join(''),
     // The first definition of a name holds.
-    links: done.reduce<Links>((links, block) => (block.kind === 'silent' ? { ...block.defines, ...links } : links), frozen.links),
+    links: done.reduce<Links>(
+      (links, block) => (block.kind === 'silent' ? { ...block.defines, ...links } : links),
+      frozen.links,
+    ),
     shown: frozen.shown + visible.length - blocksReadAgain,
   };
 }

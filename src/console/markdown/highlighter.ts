@@ -22,12 +22,21 @@ class RunEmitter implements Emitter {
   readonly runs: Run[] = [];
   readonly #scopes: string[] = [];
 
-  startScope(name: string): void {
+  openNode(name: string): void {
     this.#scopes.push(name.split('.')[0] ?? name);
   }
 
-  endScope(): void {
+  closeNode(): void {
     this.#scopes.pop();
+  }
+
+  // The library calls both pairs.
+  startScope(name: string): void {
+    this.openNode(name);
+  }
+
+  endScope(): void {
+    this.closeNode();
   }
 
   addText(text: string): void {
@@ -51,9 +60,11 @@ for (const [name, language] of Object.entries({ bash, css, diff, json, python, t
 hljs.registerAliases(['javascript', 'js', 'jsx', 'mjs', 'cjs'], { languageName: 'typescript' });
 hljs.registerAliases(['shell', 'console'], { languageName: 'bash' });
 
-/** The runs, joined, are the code. Null: the language is not one of these. */
+/** The runs, joined, are the code. Null: the language is not one of these, or it could not be read. */
 export function highlight(code: string, language: string): readonly Run[] | null {
   if (hljs.getLanguage(language) === undefined) return null;
   const { _emitter: emitter } = hljs.highlight(code, { language, ignoreIllegals: true });
-  return emitter instanceof RunEmitter ? emitter.runs : null;
+  if (!(emitter instanceof RunEmitter)) return null;
+  // A fault within it leaves the beginning alone.
+  return emitter.runs.map(({ text }) => text).join('') === code ? emitter.runs : null;
 }

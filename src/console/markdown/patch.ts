@@ -9,22 +9,28 @@ import type { CodeSource } from './read-blocks.ts';
 /**
  * @param old  In the page, dressed.
  * @param fresh  From the allow-list, not yet dressed; taken apart.
+ * @returns What stands in the place of `old` now.
  */
-export function patch(old: ChildNode, fresh: ChildNode): void {
+export function patch<T extends ChildNode>(old: T, fresh: T): T | Element {
   const code = codeBlockOf(old);
-  if (code !== undefined && fresh instanceof HTMLPreElement) return code.update(codeIn(fresh));
-  if (old instanceof Text && fresh instanceof Text) return setText(old, fresh.data);
   const inner = old instanceof Element ? undressed(old) : old;
-  if (code === undefined && inner instanceof Element && fresh instanceof Element && isAlike(inner, fresh))
-    return patchChildren(inner, fresh);
-  old.replaceWith(dress(fresh));
+  if (code !== undefined && fresh instanceof HTMLPreElement) code.update(codeIn(fresh));
+  else if (old instanceof Text && fresh instanceof Text) setText(old, fresh.data);
+  else if (code === undefined && inner instanceof Element && fresh instanceof Element && isAlike(inner, fresh))
+    patchChildren(inner, fresh);
+  else {
+    const dressed = dress(fresh);
+    old.replaceWith(dressed);
+    return dressed;
+  }
+  return old;
 }
 
 /** Adds what the page brings itself: code gets its buttons, tables a frame to scroll in. */
 export function dress<T extends ChildNode>(node: T): T | Element {
   if (!(node instanceof Element)) return node;
   for (const pre of node.querySelectorAll('pre')) pre.replaceWith(new CodeBlock(codeIn(pre)).element);
-  for (const table of node.querySelectorAll('table')) table.replaceWith(frame(table));
+  for (const table of node.querySelectorAll('table')) frame(table);
   if (node instanceof HTMLPreElement) return new CodeBlock(codeIn(node)).element;
   return node instanceof HTMLTableElement ? frame(node) : node;
 }
@@ -36,8 +42,11 @@ export function undressed(node: Element): Element {
 }
 
 function frame(table: HTMLTableElement): Element {
-  const made = element('div', 'table-frame', table.cloneNode(true));
+  const made = element('div', 'table-frame');
+  // What scrolls has to be reached by the keyboard too.
   made.tabIndex = 0;
+  table.replaceWith(made);
+  made.append(table);
   return made;
 }
 

@@ -31,8 +31,14 @@ export type Block =
       /** Items of a list, rows of a table; else none. */
       readonly parts: readonly Piece[];
       /** @param inner  HTML of parts. */
-      wrap(inner: string): string;
+      readonly wrap: (inner: string) => string;
     };
+
+export type VisibleBlock = Exclude<Block, { kind: 'silent' }>;
+
+export function isVisible(block: Block): block is VisibleBlock {
+  return block.kind !== 'silent';
+}
 
 /**
  * @param source  With `\n` as its only line end.
@@ -51,7 +57,7 @@ export function readBlocks(source: string, links: Links = {}): readonly Block[] 
 
 interface Reader {
   readonly parser: Parser;
-  key(raw: string): string;
+  readonly key: (raw: string) => string;
 }
 
 /** Where a text may refer to a link, its HTML also depends on the links that are known. */

@@ -4,7 +4,8 @@ import { addChip, changeChip } from './queue.ts';
 import { responseIdOf } from './load-earlier.ts';
 import { sendNext, startTurn } from './run-turn.ts';
 import { stay, withEffects, withRows, type Reduced } from './reduced.ts';
-import { sessionIdOf, turnOf, type Attachment, type Composer, type ConsoleState } from './state.ts';
+import { saveDraft } from './save-draft.ts';
+import { turnOf, type Attachment, type Composer, type ConsoleState } from './state.ts';
 import { utf8Bytes } from './utf8.ts';
 import { withNotice } from './notices.ts';
 
@@ -27,8 +28,9 @@ export function submit(state: ConsoleState, id: string, atMs: number): Reduced {
   const files = attachments.flatMap((file) => (file.kind === 'ready' ? [file.fileId] : []));
   const cleared: ConsoleState = { ...state, composer: { ...state.composer, draft: '', attachments: [] } };
   const message = { id, text: draft, attachments: files };
-  const sent = busy ? addChip(cleared, message) : startTurn(cleared, message, atMs);
-  return { state: sent.state, effects: [...sent.effects, keep(sent.state)] };
+  if (!busy) return startTurn(cleared, message, atMs);
+  const added = addChip(cleared, message);
+  return { state: added.state, effects: [...added.effects, saveDraft(added.state)] };
 }
 
 /** A queue that rests goes on; otherwise there is nothing to send. */
@@ -42,13 +44,9 @@ function submitNothing(state: ConsoleState, id: string, atMs: number): Reduced {
   );
 }
 
-function keep(state: ConsoleState) {
-  return { type: 'saveDraft', sessionId: sessionIdOf(state), draft: state.composer, chips: state.queue.chips } as const;
-}
-
 /** With what it is now kept as in this browser. */
 export function kept(state: ConsoleState): Reduced {
-  return withEffects(state, keep(state));
+  return withEffects(state, saveDraft(state));
 }
 
 export function changeComposer(state: ConsoleState, change: Partial<Composer>): ConsoleState {

@@ -1,6 +1,6 @@
 // The end of a turn in its rows: what still runs is stopped, the final text is made good, and one line says how it ended.
 
-import { append, noText } from './marked-text.ts';
+import { append, inOrder, noText } from './marked-text.ts';
 import { endLine } from './end-line.ts';
 import { firstOfTurn, push, replaceRow, withTurn, type Page } from './page.ts';
 import { settleCard } from './tool-card.ts';
@@ -31,7 +31,8 @@ function correctText(page: Page, final: string): Page {
   const newest = segments.at(-1);
   const last = rows.at(-1);
   if (newest === undefined || (last?.turn === turn.id && last.kind === 'tool_run')) {
-    const missing = final.trim() === turn.said.text.trim() ? '' : restAfter(turn.said.text, final);
+    const said = inOrder(turn.said);
+    const missing = final.trim() === said.trim() ? '' : restAfter(said, final);
     return missing.trim() === ''
       ? page
       : push(page, { kind: 'assistant', ...append(noText, { index: turn.top + 1, text: missing }) });

@@ -51,7 +51,7 @@ function ownEvent(event: OwnEvent): readonly TurnEvent[] {
       return [{ type: 'tool_result', id, name, ok, summary, preview }];
     }
     case 'reins.waiting':
-      return [{ type: 'waiting', on: event.on, seconds: event.seconds, name: event.name }];
+      return [waitingFor(event)];
     case 'reins.todos_updated': {
       const { todos: items, completed, total, in_progress: current } = event;
       return [{ type: 'todos_updated', todos: { items, completed, total, current } }];
@@ -75,6 +75,10 @@ function ownEvent(event: OwnEvent): readonly TurnEvent[] {
     case 'reins.gap':
       return [{ type: 'gap', reason: event.reason }];
   }
+}
+
+function waitingFor({ on, seconds, name, position }: Extract<OwnEvent, { type: 'reins.waiting' }>): TurnEvent {
+  return { type: 'waiting', on, seconds, name: position === undefined ? name : `number ${position} in the line` };
 }
 
 function createdBy({ id, model, metadata }: UhpResponse): TurnEvent {

@@ -135,6 +135,8 @@ test('C-013: the status line tells what is waited for, and a reset tells the sec
   expect(statusText(rig.state)).toBeNull();
   const busy = busyRig().hear(created, { type: 'waiting', on: 'model', seconds: 25, name: null }).wait(0);
   expect(statusText(busy.state)).toBe('Waiting for the model · 25 s');
+  busy.hear({ type: 'waiting', on: 'capacity', seconds: 3, name: 'number 2 in the line' });
+  expect(statusText(busy.state)).toBe('Waiting for a free place, number 2 in the line · 3 s');
   busy.hear({ type: 'waiting', on: 'retry', seconds: 12, name: null });
   expect(statusText(busy.state)).toBe('Retrying in 12 s');
   busy.hear({ type: 'attempt_reset', index: 0, kept: '', retryInMs: 90_000 });

@@ -4,7 +4,8 @@ import { foldStored } from './from-history.ts';
 import { newTurn, type Turn } from './turn.ts';
 import { push } from './page.ts';
 import { maxRows, stay, withEffects, type Reduced } from './reduced.ts';
-import { initialState, sessionIdOf, turnOf, type ConsoleState } from './state.ts';
+import { saveDraft } from './save-draft.ts';
+import { initialState, turnOf, type ConsoleState } from './state.ts';
 import type { Action, RunningTurn } from './action.ts';
 import type { Effect } from './effect.ts';
 import type { Row } from './row.ts';
@@ -32,9 +33,7 @@ export function boot(state: ConsoleState, { preferences, titles, draft }: Of<'bo
 
 export function openSession(state: ConsoleState, sessionId: string | null): Reduced {
   const turn = turnOf(state);
-  const effects: Effect[] = [
-    { type: 'saveDraft', sessionId: sessionIdOf(state), draft: state.composer, chips: state.queue.chips },
-  ];
+  const effects: Effect[] = [saveDraft(state)];
   if (turn !== null) effects.push({ type: 'detach', turn: turn.id });
   effects.push({ type: 'navigate', sessionId });
   if (sessionId === null)

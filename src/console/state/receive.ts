@@ -6,10 +6,11 @@
 
 import { endTurn, titleOf } from './run-turn.ts';
 import { growRows, restart } from './grow-rows.ts';
+import { saveDraft } from './save-draft.ts';
 import { steerWaiting } from './queue.ts';
 import { upsertApproval } from './approvals.ts';
 import { andThen, changeTurn, stay, withEffects, withPage, type Reduced } from './reduced.ts';
-import { sessionIdOf, turnOf, type ConsoleState } from './state.ts';
+import { initialState, sessionIdOf, turnOf, type ConsoleState } from './state.ts';
 import { responseOf, type Activity, type Turn, type TurnDetails } from './turn.ts';
 import type { Action, Origin } from './action.ts';
 import type { TurnEvent } from './turn-event.ts';
@@ -94,10 +95,7 @@ function takeEvent(state: ConsoleState, event: TurnEvent, atMs: number): Reduced
     case 'approval_decided':
       return upsertApproval(grown, event.approval);
     case 'user_message':
-      return stay({
-        ...grown,
-        queue: { ...grown.queue, chips: grown.queue.chips.filter(({ id }) => id !== event.messageId) },
-      });
+      return dropRead(grown, event.messageId);
     case 'file_changed':
       return stay(
         withDetails(grown, ({ files }) => (files.includes(event.path) ? {} : { files: [...files, event.path] })),
@@ -122,6 +120,13 @@ function takeEvent(state: ConsoleState, event: TurnEvent, atMs: number): Reduced
   }
 }
 
+function dropRead(state: ConsoleState, messageId: string): Reduced {
+  const chips = state.queue.chips.filter(({ id }) => id !== messageId);
+  if (chips.length === state.queue.chips.length) return stay(state);
+  const next = { ...state, queue: { ...state.queue, chips } };
+  return withEffects(next, saveDraft(next));
+}
+
 function openedBy(
   state: ConsoleState,
   { sessionId, model, responseId }: Extract<TurnEvent, { type: 'created' }>,
@@ -137,7 +142,12 @@ function openedBy(
     todos: null,
     share: { kind: 'unknown' },
   };
-  return withEffects(opened, { type: 'navigate', sessionId }, { type: 'loadSessions', cursor: null });
+  // What was kept for a session without a name is now kept for this one.
+  const unnamed = { ...saveDraft(initialState), sessionId: null };
+  return withEffects(opened, { type: 'navigate', sessionId }, unnamed, saveDraft(opened), {
+    type: 'loadSessions',
+    cursor: null,
+  });
 }
 
 function withDetails(state: ConsoleState, change: (details: TurnDetails) => Partial<TurnDetails>): ConsoleState {

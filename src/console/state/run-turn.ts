@@ -7,6 +7,7 @@ import { foldPrompt } from './prompt-fold.ts';
 import { newTurn, responseOf, type SendEffect, type Turn } from './turn.ts';
 import { push, type Page } from './page.ts';
 import { andThen, stay, withEffects, withRows, type Reduced } from './reduced.ts';
+import { saveDraft } from './save-draft.ts';
 import { sessionIdOf, type Chip, type ConsoleState, type Queue } from './state.ts';
 import { sumUsage } from './usage.ts';
 import type { Effect } from './effect.ts';
@@ -27,7 +28,13 @@ export function startTurn(before: ConsoleState, message: Message, atMs: number):
     queue: { ...state.queue, resting: false },
     composer: { ...state.composer, fork: null },
   };
-  return withEffects(begun, effect, { type: 'follow' }, { type: 'announce', text: 'Working', urgency: 'status' });
+  return withEffects(
+    begun,
+    saveDraft(begun),
+    effect,
+    { type: 'follow' },
+    { type: 'announce', text: 'Working', urgency: 'status' },
+  );
 }
 
 function toNewest(state: ConsoleState): ConsoleState {

@@ -27,7 +27,11 @@ function activityText(activity: Activity, nowMs: number): string {
     case 'working':
       return 'Working…';
     case 'waiting': {
-      const what = { model: 'the model', tool: activity.name ?? 'a tool', capacity: 'a free place' }[activity.on];
+      const what = {
+        model: 'the model',
+        tool: activity.name ?? 'a tool',
+        capacity: `a free place${activity.name === null ? '' : `, ${activity.name}`}`,
+      }[activity.on];
       return `Waiting for ${what} · ${durationText(nowMs - activity.sinceMs)}`;
     }
     case 'retrying': {

@@ -1,0 +1,106 @@
+import { memo, useMemo, useRef, type ReactNode } from 'react';
+import { ApprovalCard } from './approval-card.tsx';
+import { groupByTurn, type TurnGroup } from './turn-groups.ts';
+import { Icon } from './icon.tsx';
+import { looseApprovals } from './approval-place.ts';
+import { RowView } from './row-view.tsx';
+import { TurnFoot } from './turn-foot.tsx';
+import { turnOf, type ConsoleState } from '../state/state.ts';
+import { useConsole, useStore } from './use-console.ts';
+import { useFollowEnd } from './use-follow-end.ts';
+import { useKeptPlace } from './use-kept-place.ts';
+
+/** What was said and done. Nothing of it is spoken by itself (C-072). */
+export function Transcript() {
+  const store = useStore();
+  const rows = useConsole((state) => state.rows);
+  const busy = useConsole((state) => turnOf(state) !== null);
+  const earlier = useConsole((state) => state.earlier);
+  const older = useConsole((state) => state.newest !== null);
+  const { scroller, content, following, jump } = useFollowEnd();
+  useKeptPlace(scroller, rows, earlier === 'loading');
+  const toLatest = () => {
+    const { session } = store.getState();
+    // Older rows have taken the place of the newest ones.
+    if (older && session.kind === 'open') store.dispatch({ type: 'session_opened', sessionId: session.id });
+    jump();
+  };
+  return (
+    <div className="transcript-frame">
+      <div
+        ref={scroller}
+        className="transcript"
+        role="log"
+        aria-live="off"
+        aria-label="Conversation"
+        aria-busy={busy}
+        tabIndex={0}
+      >
+        <div ref={content} className="column transcript-rows">
+          {earlier !== 'none' && (
+            <button
+              type="button"
+              className="quiet-button load-earlier"
+              disabled={busy || earlier === 'loading'}
+              onClick={() => store.dispatch({ type: 'load_earlier' })}
+            >
+              {earlier === 'loading' ? 'Loading…' : 'Load earlier'}
+            </button>
+          )}
+          <Turns />
+          <LooseApprovals />
+          <TurnFoot />
+        </div>
+      </div>
+      {(!following || older) && rows.length > 0 && (
+        <button type="button" className="jump" onClick={toLatest}>
+          <Icon name="down" />
+          Jump to latest
+        </button>
+      )}
+    </div>
+  );
+}
+
+const canForkNow = ({ phase, session }: ConsoleState) => phase.name === 'ready' && session.kind === 'open';
+
+function Turns(): ReactNode {
+  const rows = useConsole((state) => state.rows);
+  const opened = useConsole((state) => state.opened);
+  const atWork = useConsole((state) => turnOf(state)?.id ?? null);
+  const canFork = useConsole(canForkNow);
+  const before = useRef<readonly TurnGroup[]>([]);
+  const groups = useMemo(() => (before.current = groupByTurn(rows, before.current)), [rows]);
+  return groups.map((group) => (
+    <TurnView key={group.key} group={group} opened={opened} busy={group.turn === atWork} canFork={canFork} />
+  ));
+}
+
+interface TurnViewProps {
+  readonly group: TurnGroup;
+  readonly opened: ConsoleState['opened'];
+  readonly busy: boolean;
+  readonly canFork: boolean;
+}
+
+const TurnView = memo(function TurnView({ group: { rows }, opened, busy, canFork }: TurnViewProps) {
+  return (
+    <div className="turn">
+      {rows.map((row, at) => {
+        const open = busy && row.kind === 'thinking' ? true : (opened.get(row.id) ?? false);
+        const live = busy && at === rows.length - 1;
+        return <RowView key={row.id} row={row} open={open} busy={busy} live={live} canFork={canFork} />;
+      })}
+    </div>
+  );
+});
+
+function LooseApprovals(): ReactNode {
+  const approvals = useConsole((state) => state.approvals);
+  const rows = useConsole((state) => (state.approvals.length === 0 ? null : state.rows));
+  return looseApprovals(rows ?? [], approvals).map((card) => (
+    <div key={card.approval.id} className="row">
+      <ApprovalCard card={card} />
+    </div>
+  ));
+}
