@@ -13,9 +13,7 @@ export function CopyButton({ text, label = 'Copy' }: { readonly text: () => stri
   }, [told]);
   const copy = async () => setTold((await copied(text())) ? 'copied' : 'refused');
   const said = told === null ? label : told === 'copied' ? 'Copied' : 'The browser does not allow it';
-  return (
-    <IconButton icon={told === 'copied' ? 'check' : 'copy'} label={said} onClick={() => void copy()} />
-  );
+  return <IconButton icon={told === 'copied' ? 'check' : 'copy'} label={said} onClick={() => void copy()} />;
 }
 
 /** Pages that come over plain HTTP have no clipboard but the old command. */

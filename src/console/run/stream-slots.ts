@@ -11,7 +11,7 @@ export interface Slot {
 
 export interface StreamSlots {
   /** Null: none is free. */
-  take(): Promise<Slot | null>;
+  take(signal?: AbortSignal): Promise<Slot | null>;
   /** Null: the signal aborted first. */
   wait(signal: AbortSignal): Promise<Slot | null>;
 }

@@ -1,0 +1,34 @@
+import { useState } from 'react';
+import { useStore } from './use-console.ts';
+
+interface RenameFieldProps {
+  readonly sessionId: string;
+  readonly title: string;
+  readonly onEnd: () => void;
+}
+
+/** The name stays in this browser; an empty one gives the session's own back. */
+export function RenameField({ sessionId, title, onEnd }: RenameFieldProps) {
+  const store = useStore();
+  const [text, setText] = useState(title);
+  const end = (keep: boolean) => {
+    if (keep && text !== title) store.dispatch({ type: 'session_renamed', sessionId, title: text });
+    onEnd();
+  };
+  return (
+    <input
+      className="rename"
+      aria-label="Title"
+      autoFocus
+      value={text}
+      maxLength={200}
+      onChange={(event) => setText(event.currentTarget.value)}
+      onBlur={() => end(true)}
+      onKeyDown={(event) => {
+        if (event.nativeEvent.isComposing || (event.key !== 'Enter' && event.key !== 'Escape')) return;
+        event.preventDefault();
+        end(event.key === 'Enter');
+      }}
+    />
+  );
+}

@@ -1,0 +1,33 @@
+import { buttonOf } from '../state/composer.ts';
+import { Icon } from './icon.tsx';
+import { useConsole, useStore } from './use-console.ts';
+
+const faces = {
+  send: { label: 'Send', icon: 'send' },
+  queue: { label: 'Send next', icon: 'send' },
+  stop: { label: 'Stop', icon: 'stop' },
+  stopping: { label: 'Stopping…', icon: 'stop' },
+} as const;
+
+/** One element for both (C-032), which keeps the focus: it is never disabled, but says when it does nothing. */
+export function SendButton({ onSend }: { readonly onSend: () => void }) {
+  const store = useStore();
+  const button = useConsole(buttonOf);
+  const { label, icon } = faces[button];
+  const act = () => {
+    if (button === 'stop') store.dispatch({ type: 'stop' });
+    else if (button !== 'stopping') onSend();
+  };
+  return (
+    <button
+      type="button"
+      className={`send-button send-${button}`}
+      aria-label={label}
+      title={label}
+      aria-disabled={button === 'stopping'}
+      onClick={act}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}

@@ -1,0 +1,41 @@
+import { approvalElementId } from './approval-card.tsx';
+import { hasExpired, needsPerson } from '../state/approvals.ts';
+import { statusText } from '../state/status.ts';
+import { useConsole } from './use-console.ts';
+import type { ConsoleState } from '../state/state.ts';
+
+/** What goes on just now (C-013, C-031). Spoken are only boundaries, elsewhere. */
+export function StatusLine() {
+  const text = useConsole((state) => statusText(state));
+  const kind = useConsole(kindOf);
+  const next = useConsole(nextDecision);
+  const count = useConsole((state) => state.approvals.filter((card) => isOpenNow(state, card)).length);
+  if (text === null && next === null) return null;
+  return (
+    <div className={`status status-${kind}`}>
+      <span className="status-mark" aria-hidden="true" />
+      <span>{text ?? 'A decision waits for you'}</span>
+      {next !== null && (
+        <button type="button" className="quiet-button" onClick={() => document.getElementById(next)?.focus()}>
+          {count === 1 ? 'Show it' : `Show ${count} decisions`}
+        </button>
+      )}
+    </div>
+  );
+}
+
+type Card = ConsoleState['approvals'][number];
+
+function isOpenNow({ nowMs }: ConsoleState, card: Card): boolean {
+  return needsPerson(card) && !hasExpired(card.approval, nowMs);
+}
+
+function nextDecision(state: ConsoleState): string | null {
+  const card = state.approvals.find((each) => isOpenNow(state, each));
+  return card === undefined ? null : approvalElementId(card.approval.id);
+}
+
+function kindOf(state: ConsoleState): 'working' | 'asking' | 'lost' {
+  if (state.network === 'offline' || statusText(state) === 'Reconnecting…') return 'lost';
+  return nextDecision(state) === null ? 'working' : 'asking';
+}

@@ -1,0 +1,59 @@
+import { useState } from 'react';
+import { IconButton } from './icon-button.tsx';
+import { RenameField } from './rename-field.tsx';
+import { sessionIdOf, type ConsoleState } from '../state/state.ts';
+import { useConsole, useStore } from './use-console.ts';
+
+interface TopBarProps {
+  /** Null: the list stands beside. */
+  readonly onMenu: (() => void) | null;
+  readonly filesOpen: boolean;
+  readonly onFiles: () => void;
+}
+
+export function titleOfPage({ session, sessions }: ConsoleState): string {
+  switch (session.kind) {
+    case 'new':
+      return 'New session';
+    case 'missing':
+      return 'No such session';
+    case 'loading':
+      return sessions.titles[session.id] ?? sessions.items.find(({ id }) => id === session.id)?.title ?? 'Session';
+    case 'open':
+      return (sessions.titles[session.id] ?? session.title) || 'Untitled';
+  }
+}
+
+export function TopBar({ onMenu, filesOpen, onFiles }: TopBarProps) {
+  const store = useStore();
+  const id = useConsole(({ session }) => (session.kind === 'open' ? session.id : null));
+  const busyId = useConsole(sessionIdOf);
+  const title = useConsole(titleOfPage);
+  const files = useConsole((state) => state.files.length);
+  const [renaming, setRenaming] = useState<string | null>(null);
+  return (
+    <header className="top-bar">
+      {onMenu !== null && <IconButton icon="menu" label="Sessions" onClick={onMenu} />}
+      {renaming !== null && renaming === busyId ? (
+        <RenameField sessionId={renaming} title={title} onEnd={() => setRenaming(null)} />
+      ) : (
+        <h1 className="page-title" title={title}>
+          {title}
+        </h1>
+      )}
+      {id !== null && (
+        <div className="top-actions">
+          <IconButton icon="pencil" label="Rename" onClick={() => setRenaming(id)} />
+          <IconButton
+            icon="share"
+            label="Share"
+            onClick={() => store.dispatch({ type: 'overlay_opened', overlay: { kind: 'share' } })}
+          />
+          <button type="button" className="files-button" aria-expanded={filesOpen} onClick={onFiles}>
+            Files{files === 0 ? '' : ` ${files}`}
+          </button>
+        </div>
+      )}
+    </header>
+  );
+}
