@@ -30,6 +30,7 @@ const mayImport: Record<string, readonly string[]> = {
   client: ['core', 'protocol'],
   console: ['client', 'views'],
   runtimes: ['core', 'engine', 'tasks', 'stores', 'harnesses', 'harnesses/native'],
+  'runtimes/harness-v1': ['runtimes', 'core', 'engine', 'protocol', 'views'],
   cli: [
     'core',
     'views',

@@ -391,14 +391,15 @@ function createServices(o: {
       principalLimits: principalLimitsOf(config),
       templates: agent.templates,
       allowHosts: agent.fetchHosts,
+      pricesOf: (model) => o.catalogue.pricesOf(o.catalogue.nativeName(model)),
       linkBase: o.linkBase ?? (() => ''),
     },
   });
 }
 
 function principalLimitsOf({ limits }: Config): PrincipalLimitSettings {
-  const { tasksPerMinute, runningTasks, tokensPerDay, dollarsPerDay, uploadBytesPerDay, principals } = limits;
-  return { tasksPerMinute, runningTasks, tokensPerDay, dollarsPerDay, uploadBytesPerDay, principals };
+  const { tasksPerMinute, runningTasks, tokensPerDay, dollarsPerDay, uploadBytesPerDay, models, principals } = limits;
+  return { tasksPerMinute, runningTasks, tokensPerDay, dollarsPerDay, uploadBytesPerDay, models, principals };
 }
 
 function permissionsOf({ approvals }: Config): RunPermissions {

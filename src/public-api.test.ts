@@ -34,6 +34,7 @@ test('the root entry exports these names and no others', async () => {
     'fromHarnessV1',
     'isOfLog',
     'loadConfig',
+    'toHarnessV1',
     'verdictOf',
   ]);
 });

@@ -3,7 +3,7 @@
 import { allowAll } from './core/run-event.ts';
 import { assembleFrom, type AgentParts } from './agent.ts';
 import { assembleServices, startUpkeep } from './assemble-services.ts';
-import { agentsByBase, createAgentAdapters } from './runtimes/agent-adapter.ts';
+import { agentsByBase, createAgentAdapters, type TurnDress } from './runtimes/agent-adapter.ts';
 import { ConfigurationError } from './core/errors.ts';
 import { createDurableRuntime } from './runtimes/durable-runtime.ts';
 import { observersOf } from './runtimes/observers.ts';
@@ -19,6 +19,7 @@ import { silentLogger, type Logger } from './core/logger.ts';
 import { superviseRuns } from './tasks/supervise-runs.ts';
 import { systemClock } from './system.ts';
 import type { AgentConfig } from './runtimes/agent-config.ts';
+import type { AssembledAgent } from './runtimes/assembled-agent.ts';
 import type { Clock } from './core/clock.ts';
 import type { OwnershipPolicy } from './tasks/ownership.ts';
 import type { Runtime } from './runtimes/runtime.ts';
@@ -63,6 +64,16 @@ const defaultDrainMs = 10_000;
 export function createRuntime(options: RuntimeOptions): Runtime {
   const { clock = systemClock, logger = silentLogger } = options;
   const agents = options.agents.map(({ config = {}, parts = {} }) => assembleFrom(config, { clock, logger, ...parts }));
+  return openRuntime(agents, options);
+}
+
+/** @param dress  What turns of their runs get beside what their agents are. Absent: nothing. */
+export function openRuntime(
+  agents: readonly AssembledAgent[],
+  options: Omit<RuntimeOptions, 'agents'>,
+  dress?: TurnDress,
+): Runtime {
+  const { clock = systemClock, logger = silentLogger } = options;
   const names = agents.map(({ ref }) => ref.name);
   if (agents.length === 0 || new Set(names).size < names.length)
     throw new ConfigurationError('A runtime needs at least one agent, and each needs a name of its own.');
@@ -73,6 +84,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     content: store,
     runChild: createRunChild(() => services),
     onRepetition: (runId) => observers.get(runId)?.fire('repetition'),
+    ...(dress === undefined ? {} : { dress }),
   });
   const services = assembleServices({
     store,
@@ -127,7 +139,7 @@ function openStore(driver: RuntimeDriver = { kind: 'sqlite', path: '.reins/runs.
   }
 }
 
-function policyOf({ recovery = {} }: RuntimeOptions): Partial<OwnershipPolicy> {
+function policyOf({ recovery = {} }: Pick<RuntimeOptions, 'recovery'>): Partial<OwnershipPolicy> {
   const { agentWaitSeconds } = recovery;
   return agentWaitSeconds === undefined ? {} : { agentWaitMs: agentWaitSeconds * 1_000 };
 }

@@ -54,6 +54,8 @@ const ofPrincipal = {
   tokensPerDay: z.int().min(0).nullable(),
   dollarsPerDay: z.number().min(0).nullable(),
   uploadBytesPerDay: z.int().min(0).nullable(),
+  /** Names of models that may be asked for. */
+  models: z.array(text).nullable(),
 };
 export const limitsOfOne = z.strictObject({
   tasksPerMinute: ofPrincipal.tasksPerMinute.exactOptional(),
@@ -61,6 +63,7 @@ export const limitsOfOne = z.strictObject({
   tokensPerDay: ofPrincipal.tokensPerDay.exactOptional(),
   dollarsPerDay: ofPrincipal.dollarsPerDay.exactOptional(),
   uploadBytesPerDay: ofPrincipal.uploadBytesPerDay.exactOptional(),
+  models: ofPrincipal.models.exactOptional(),
 });
 
 export const groups = {
@@ -216,6 +219,7 @@ export const groups = {
     tokensPerDay: ofPrincipal.tokensPerDay.default(null),
     dollarsPerDay: ofPrincipal.dollarsPerDay.default(null),
     uploadBytesPerDay: ofPrincipal.uploadBytesPerDay.default(null),
+    models: ofPrincipal.models.default(null),
     /** What is different for some of them, by name. */
     principals: z.record(text, limitsOfOne).default({}),
   }),

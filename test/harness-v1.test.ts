@@ -186,7 +186,7 @@ async function writing({ emit, approval }: Turn): Promise<void> {
   const word = await approval('a1');
   emit({ ...result('c1', 'write', word.approved ? 'ok' : 'denied'), isError: !word.approved });
   emit(finishStep('tool-calls'));
-  say(emit, word.approved ? 'Written.' : `Refused: ${word.reason}`);
+  say(emit, word.approved ? `Written.${word.reason ?? ''}` : `Refused: ${word.reason}`);
   emit(finishStep());
   emit(finish());
 }
@@ -410,6 +410,7 @@ describe('a turn ends once', () => {
 describe('people', () => {
   test.each([
     ['approve', { decision: 'approve' }, 'Written.'],
+    ['approve with a note', { decision: 'approve', note: ' Well.' }, 'Written. Well.'],
     ['deny', { decision: 'deny', note: 'Not there.' }, /Refused: .*Not there\./],
   ] as const)(
     'a call that is asked about waits for a person, and hears the answer: %s',

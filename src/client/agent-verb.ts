@@ -30,7 +30,8 @@ export async function* askAgent(
   try {
     const headers = { Accept: 'text/event-stream' };
     // Without a limit of time: where there is no stream, the answer comes with the end of the turn.
-    const answer = await transport.send({ method: 'POST', path: '/api/agent', body, headers, signal: either });
+    const call = { method: 'POST', path: '/api/agent', body, headers, unversioned: true } as const;
+    const answer = await transport.send({ ...call, signal: either });
     if (answer.body === null || answer.headers.get('Content-Type')?.startsWith('text/event-stream') !== true) {
       yield { ...(await settleWithin(readJson<AgentAnswer>(answer), limits)), type: 'answer' };
       return;

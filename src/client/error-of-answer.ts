@@ -23,7 +23,10 @@ export async function errorOfAnswer(response: Response, nowMs: number): Promise<
     type,
     code,
     status,
-    message: textOf(envelope, 'message') ?? (typeof envelope === 'string' ? envelope : null) ?? `The server answered with status ${status}.`,
+    message:
+      textOf(envelope, 'message') ??
+      (typeof envelope === 'string' ? envelope : null) ??
+      `The server answered with status ${status}.`,
     param: textOf(envelope, 'param') ?? null,
     detail: isObject(detail) ? detail : null,
     requestId: headers.get('X-Request-Id'),

@@ -22,6 +22,8 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** Whether doing it twice is as good as once. Absent: all but a POST. */
   readonly repeatable?: boolean;
+  /** A path beside the protocol, which is not chosen by its version. */
+  readonly unversioned?: boolean;
   /** Absent: the client's `timeoutMs`. Null: as long as it takes. */
   readonly timeoutMs?: number | null;
 }
@@ -55,7 +57,7 @@ export function createTransport(settings: TransportSettings): Transport {
     const response = await reach(settings, call);
     const version = response.headers.get('UHP-Version');
     if (!response.ok) throw await errorOfAnswer(response, clock.now());
-    if (version !== null && version !== settings.version)
+    if (version !== null && version !== settings.version && call.unversioned !== true)
       throw new ProtocolError(`The server answered in version ${version}, not in ${settings.version}.`);
     if (response.headers.get('Reins-Idempotency-Mismatch') === 'true') {
       response.body?.cancel().catch(() => undefined);

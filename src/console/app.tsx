@@ -41,6 +41,7 @@ function Page(person: SideFootProps) {
   const isWide = useMedia(wide);
   const searching = useConsole((state) => state.overlay?.kind === 'search');
   const empty = useConsole(isEmpty);
+  const missing = useConsole((state) => state.session.kind === 'missing');
   const [filesOpen, setFilesOpen] = useState(false);
   const closeOverlay = () => store.dispatch({ type: 'overlay_closed' });
   const side = (
@@ -73,7 +74,7 @@ function Page(person: SideFootProps) {
           <StatusLine />
           <TodoLine />
           <QueueChips />
-          <Composer />
+          {!missing && <Composer />}
         </div>
       </main>
       {filesOpen && <Files isWide={isWide} onClose={() => setFilesOpen(false)} />}
@@ -86,7 +87,7 @@ function Page(person: SideFootProps) {
 
 /** Nothing was said yet. */
 function isEmpty({ rows, session }: ConsoleState): boolean {
-  return rows.length === 0 && session.kind === 'new';
+  return session.kind === 'missing' || (rows.length === 0 && session.kind === 'new');
 }
 
 /** The address is the session's, not a place in the page. */

@@ -1,4 +1,7 @@
 import { StrictMode, useEffect, useState } from 'react';
+import { App } from './app.tsx';
+import { browserPlatform } from './run/browser-platform.ts';
+import { createConsole, type Console } from './run/console.ts';
 import { createRoot } from 'react-dom/client';
 import { SignInError, readSession, signIn, signOut, takeTicket, type Session } from './sign-in-requests.ts';
 import { SignInForm } from './sign-in-form.tsx';
@@ -27,7 +30,7 @@ function entryOf(session: Session | null): Entry {
   return session === null ? { at: 'door', problem: null } : { at: 'inside', session };
 }
 
-function Console() {
+function Page() {
   const [entry, setEntry] = useState<Entry>({ at: 'asking' });
   useEffect(() => void entered.then(setEntry), []);
   switch (entry.at) {
@@ -36,23 +39,41 @@ function Console() {
     case 'door':
       return <SignInForm problem={entry.problem} onSignedIn={(session) => setEntry(entryOf(session))} />;
     case 'inside':
-      return (
-        <main>
-          <p>
-            Signed in as <b>{entry.session.principal}</b>
-          </p>
-          <button type="button" onClick={() => void signOut().then(() => setEntry(entryOf(null)))}>
-            Sign out
-          </button>
-        </main>
-      );
+      return <Inside session={entry.session} onSignedOut={(problem) => setEntry({ at: 'door', problem })} />;
   }
+}
+
+interface InsideProps {
+  readonly session: Session;
+  /** Null: it was wanted. */
+  readonly onSignedOut: (problem: string | null) => void;
+}
+
+function Inside({ session: { principal }, onSignedOut }: InsideProps) {
+  const [store, setStore] = useState<Console | null>(null);
+  useEffect(() => {
+    const made = createConsole({
+      platform: browserPlatform,
+      principal,
+      onSignedOut: () => onSignedOut('You are signed in no more.'),
+    });
+    setStore(made);
+    return () => made.close();
+  }, [principal]);
+  if (store === null) return <main aria-busy="true" />;
+  const leave = () =>
+    signOut().then(
+      () => onSignedOut(null),
+      (cause: unknown) =>
+        store.dispatch({ type: 'failed', id: 'sign-out', message: cause instanceof SignInError ? cause.message : '' }),
+    );
+  return <App store={store} principal={principal} onSignOut={() => void leave()} />;
 }
 
 const root = document.querySelector('#root');
 if (root !== null)
   createRoot(root).render(
     <StrictMode>
-      <Console />
+      <Page />
     </StrictMode>,
   );

@@ -1,4 +1,5 @@
 import { useState, type SubmitEvent } from 'react';
+import { Brand } from './panels/brand.tsx';
 import { SignInError, signIn, type Session } from './sign-in-requests.ts';
 
 /** @param problem  Why the person has to sign in though they followed a link; null: there is nothing to say. */
@@ -26,7 +27,10 @@ export function SignInForm({
   };
   return (
     <main className="sign-in">
-      <h1>Reins</h1>
+      <h1>
+        <Brand />
+        Reins
+      </h1>
       <form onSubmit={(event) => void submit(event)}>
         <label htmlFor="key">API key</label>
         <input
@@ -42,7 +46,7 @@ export function SignInForm({
           The first start of a server prints one; <code>reins keys create</code> makes another.
         </p>
         {refusal === null ? null : <p role="alert">{refusal}</p>}
-        <button type="submit" disabled={isBusy}>
+        <button type="submit" className="primary" disabled={isBusy}>
           Sign in
         </button>
       </form>

@@ -25,6 +25,7 @@ export type StopReason =
 
 /** Why a run failed (E-070): the same words in all drivers. Who is at fault by each stands in `views/uhp-status.ts`. */
 export type RunErrorType =
+  | 'AdapterOverflowError'
   | 'AdapterProtocolError'
   | 'AgentUnavailableError'
   | 'AuthenticationError'

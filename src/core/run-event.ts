@@ -52,6 +52,9 @@ export interface Limits {
   /** Dollars per million tokens; null = unknown, then 3 and 15, and the cost is marked as estimated. */
   readonly inputCostPerM: number | null;
   readonly outputCostPerM: number | null;
+  /** Of what was read from the cache and written into it; absent: as other input. */
+  readonly cacheReadCostPerM?: number;
+  readonly cacheWriteCostPerM?: number;
   /** Time at work; waiting for a person does not count (UR-03). */
   readonly maxSeconds: number | null;
   /** null = the model's own window. */
@@ -139,6 +142,8 @@ export interface RunConfig {
   readonly attached?: { readonly workspace: 'principal' | 'none' };
   /** JSON Schema that the final answer has to fit. */
   readonly outputSchema?: JsonObject;
+  /** What lies in the workspace for a runtime – hooks, plugins, MCP files – is loaded (H-084). Absent: it is not. */
+  readonly workspaceConfig?: true;
   /** MCP servers, skills and plugins of the harness, those that are enabled; absent: none. */
   readonly extensions?: HarnessExtensions;
 }

@@ -59,6 +59,22 @@ describe('a call that has to be asked for', () => {
     expect(rig.events('tool-dispatched')[0]?.data.authority).toBe(`approval:${id}`);
   });
 
+  test('P-089: what was said by who approved it reaches the tool, and only that call of it', async () => {
+    const heard: (string | undefined)[] = [];
+    const tool = gated('add', {
+      run: (_, { approvalNote }) => {
+        heard.push(approvalNote);
+        return Promise.resolve({ content: 'ok' });
+      },
+    });
+    const replies = [simpleCalls(['a', 'add', {}], ['b', 'add', {}]), done];
+    const { rig } = await park({ tools: [tool], replies });
+    rig.decide('a', { decision: 'approve', note: 'Only once.' });
+    rig.decide('b', { decision: 'approve' });
+    await rig.resume();
+    expect(heard).toEqual(['Only once.', undefined]);
+  });
+
   test('E-604: denied, it is an error result with the note of who denied it, and the run goes on', async () => {
     const { rig, tool } = await park();
     rig.decide('a', { decision: 'deny', note: 'Use the other one.' });

@@ -53,14 +53,18 @@ export async function executeCall(state: RunState, execution: CallExecution): Pr
   };
   const cancelTimer = limitMs === null ? () => {} : clock.timer(limitMs, onTimeout);
   using late = abandoned(handler.signal, execution);
+  const executionKey = executionKeyOf(state.runId, state.step, call.id);
+  const asked = state.pending.findLast((each) => each.executionKey === executionKey);
+  const note = asked?.argsDigest === prepared.argsDigest ? asked.decided?.note : undefined;
   const context = {
     runId: state.runId,
     sessionId: state.sessionId,
-    executionKey: executionKeyOf(state.runId, state.step, call.id),
+    executionKey,
     toolAttempt,
     signal: handler.signal,
     workspace,
     ...(state.config?.directory === undefined ? {} : { directory: state.config.directory }),
+    ...(note === undefined ? {} : { approvalNote: note }),
     show: (text: string) => execution.show(toWellFormed(text)),
   };
   try {

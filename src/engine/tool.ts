@@ -15,6 +15,8 @@ export interface ToolContext {
   readonly workspace: string;
   /** Where in it relative paths begin: segments joined by `/`; absent: at its root. */
   readonly directory?: string;
+  /** What the person said who approved this very call (P-089); absent: nothing, or nobody was asked. */
+  readonly approvalNote?: string;
   /** Shows a piece of output while the tool works: well-formed text, in order. What the model reads is `content` alone. */
   show(text: string): void;
 }

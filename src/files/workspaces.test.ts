@@ -54,6 +54,17 @@ test('UD-88: a workspace begins as a copy of the template, and nothing written t
   expect(readFileSync(join(template, 'src/run.sh'), 'utf8')).toBe('echo');
 });
 
+test('UD-88: what is named for one session stands in place of that for all, once; links on the way to it are followed', async () => {
+  const own = join(base, 'own');
+  mkdirSync(own);
+  writeFileSync(join(own, 'own.txt'), '');
+  symlinkSync(own, join(base, 'link'));
+  const workspaces = createWorkspaces({ dataDir, template });
+  const path = await workspaces.ensure(session, join(base, 'link'));
+  expect([readdirSync(path), await workspaces.ensure(session)]).toEqual([['own.txt'], path]);
+  await expect(workspaces.ensure(sessionIds.make('2'), join(base, 'gone'))).rejects.toThrow(StorageError);
+});
+
 test('UD-88: .git, node_modules, the data folder and what is no file are left out of the copy', async () => {
   for (const name of ['.git', 'node_modules', 'src/node_modules']) mkdirSync(join(template, name));
   execFileSync('/usr/bin/env', ['mkfifo', join(template, 'pipe')]);

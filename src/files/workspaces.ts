@@ -6,7 +6,7 @@
 // S3. An id that is not a plain name never becomes a path (B121).
 
 import { mkdirSync, realpathSync, statSync } from 'node:fs';
-import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ConfigurationError, NotFoundError, StorageError } from '../core/errors.ts';
 import { sessionIds, type SessionId } from '../core/ids.ts';
@@ -14,8 +14,11 @@ import { copyFolder } from './copy-folder.ts';
 import { isInside } from './is-inside.ts';
 
 export interface Workspaces {
-  /** Absolute path of the session's working directory, made on first use. */
-  ensure(sessionId: SessionId): Promise<string>;
+  /**
+   * Absolute path of the session's working directory, made on first use.
+   * @param own  Folder that it is a copy of then, in place of that for all.
+   */
+  ensure(sessionId: SessionId, own?: string): Promise<string>;
   /** Makes that of a new session by filling an empty folder. @throws StorageError  It could not be made, or is there already. */
   fill(sessionId: SessionId, fill: (path: string) => Promise<void>): Promise<void>;
   /** Sessions that have one. */
@@ -42,7 +45,8 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const isSkipped = (path: string) => path === dataDir || skippedNames.has(basename(path));
   const making = new Map<SessionId, Promise<string>>();
 
-  const plain = (path: string) => (template === null ? mkdir(path) : copyFolder(template, path, isSkipped));
+  const copy = (from: string | null) => async (path: string) =>
+    from === null ? mkdir(path) : copyFolder(await realpath(from), path, isSkipped);
 
   async function make(sessionId: SessionId, fill: (path: string) => Promise<unknown>): Promise<string> {
     const [path, temporary] = [join(folder, sessionId), join(folder, `.new-${sessionId}`)];
@@ -58,9 +62,10 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   }
 
   return {
-    async ensure(sessionId) {
+    async ensure(sessionId, own) {
       requirePlainName(sessionId);
-      const made = making.get(sessionId) ?? make(sessionId, plain).finally(() => making.delete(sessionId));
+      const made =
+        making.get(sessionId) ?? make(sessionId, copy(own ?? template)).finally(() => making.delete(sessionId));
       making.set(sessionId, made);
       return made;
     },

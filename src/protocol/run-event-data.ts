@@ -72,6 +72,7 @@ const stopReason = z.enum([
 ]);
 const error = z.object({
   type: z.enum([
+    'AdapterOverflowError',
     'AdapterProtocolError',
     'AgentUnavailableError',
     'AuthenticationError',
@@ -102,6 +103,8 @@ const limits = z.object({
   maxCostDollars: orNull(amount),
   inputCostPerM: orNull(amount),
   outputCostPerM: orNull(amount),
+  cacheReadCostPerM: may(amount),
+  cacheWriteCostPerM: may(amount),
   maxSeconds: orNull(amount),
   maxContextTokens: orNull(count),
   maxResultChars: count,

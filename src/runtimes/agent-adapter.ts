@@ -10,10 +10,12 @@ import { ConfigurationError } from '../core/errors.ts';
 import { nativeCapabilities, openEngineSession } from '../harnesses/native/native-adapter.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
 import type { ContentStore } from '../engine/content-store.ts';
+import type { EngineParts } from '../engine/engine-parts.ts';
 import type { HarnessAdapter, HarnessSession, OpenSessionOptions } from '../harnesses/harness.ts';
 import type { ModelChoice } from '../core/model-choice.ts';
 import type { RunId } from '../core/ids.ts';
 import type { RunResult } from '../core/run-result.ts';
+import type { RunState } from '../core/run-state.ts';
 
 export interface AgentAdapterOptions {
   readonly content: ContentStore;
@@ -21,6 +23,14 @@ export interface AgentAdapterOptions {
   readonly runChild: (child: ChildRun, o: { readonly base: string; readonly pause: AbortSignal }) => Promise<RunResult>;
   /** Calls of a run go in circles (E-560). */
   readonly onRepetition: (runId: RunId) => void;
+  readonly dress?: TurnDress;
+}
+
+/** What a turn gets of who asked for it, beside what its agent is. */
+export interface TurnDress {
+  /** The run as its turn takes it, from what its log says. */
+  state(state: RunState): RunState;
+  parts(parts: EngineParts, current: () => RunState): EngineParts;
 }
 
 /** Of an agent by its name, whatever it is like (B1). */
@@ -99,10 +109,11 @@ function choose(agent: AssembledAgent, requested: string | null): ModelChoice {
 function openAgentSession(
   agent: AssembledAgent,
   session: OpenSessionOptions,
-  { content, runChild, onRepetition, name }: AgentAdapterOptions & { readonly name: string },
+  { content, runChild, onRepetition, dress, name }: AgentAdapterOptions & { readonly name: string },
 ): HarnessSession {
   return openEngineSession({
     ...session,
+    ...(dress === undefined ? {} : { dress: (state) => dress.state(state) }),
     workspace: agent.workspace ?? session.workspace,
     onRepetition,
     parts({ current, pause }) {
@@ -110,7 +121,8 @@ function openAgentSession(
         current,
         runChild: (child) => runChild(child, { base: childBase(name, child.child.name), pause }),
       });
-      return { ...agent.engine, content, tools: [...agent.engine.tools, ...delegates] };
+      const parts = { ...agent.engine, content, tools: [...agent.engine.tools, ...delegates] };
+      return dress?.parts(parts, current) ?? parts;
     },
   });
 }

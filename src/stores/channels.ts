@@ -85,8 +85,10 @@ export class Channels {
     for (const { queue } of this.#channels.values()) queue?.refuse(reason);
   }
 
-  notifyAll(): void {
-    for (const channel of this.#channels.values()) notifyAll(channel);
+  /** Wakes those who follow the run; null: all. */
+  wake(runId: RunId | null): void {
+    for (const channel of runId === null ? this.#channels.values() : [this.#channels.get(runId)])
+      if (channel !== undefined) notifyAll(channel);
   }
 
   #of(runId: RunId): Channel {

@@ -6,7 +6,8 @@
 //     stalls holds one batch and delays nobody (E-144).
 // G3. Memory per run is bounded: recent events only while somebody follows, nothing at all once the writer is closed and
 //     the last follower left.
-// G4. A run that another process writes is followed by looking at the store each second; a writer made here wakes its followers.
+// G4. A run that another process writes is followed by looking at the store each second, and whenever the store has heard of
+//     it; a writer made here wakes its followers.
 // G5. A follower that is left, by its signal or by `return()`, is released at once, whether it waits or holds a batch.
 // G6. A fact from outside is published once: by the writer that is at work here, when it meets it, else by who appended it.
 
@@ -77,6 +78,8 @@ export function createRunLog(options: RunLogOptions): RunLog {
   let state: 'open' | 'closing' | 'closed' = 'open';
   const commit = createGroupCommit({ store, clock, windowMs, onCommit, onIdle: (queue) => channels.release(queue) });
   const sources = { channels, store, clock, isClosed: () => state === 'closed' };
+
+  const deafen = store.onNews?.((runId) => channels.wake(runId));
 
   /** By run, the last event that was published while no writer was here, which may meet it later (G6). Bounded. */
   const ahead = new Map<RunId, number>();
@@ -152,7 +155,8 @@ export function createRunLog(options: RunLogOptions): RunLog {
       channels.refuseAll(new RuntimeStateError('The run log is closed.'));
       await commit.drain();
       state = 'closed';
-      channels.notifyAll();
+      deafen?.();
+      channels.wake(null);
     },
   };
 }

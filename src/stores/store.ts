@@ -469,4 +469,9 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
   }): Promise<{ readonly keys: number; readonly runs: number }>;
   /** Whether `prune` has begun to remove live events of a run. */
   isPruned(runId: RunId): Promise<boolean>;
+  /**
+   * Tells that another process has added to the log of a run, or may have added to any (null). A hint: it may come late,
+   * twice, or not at all. Absent where nothing is heard of others. Gives the unsubscribe.
+   */
+  readonly onNews?: (listener: (runId: RunId | null) => void) => () => void;
 }

@@ -75,7 +75,7 @@ export async function acceptTask(services: Services, request: TaskRequest): Prom
   if (services.runs.isDraining && request.child === undefined) throw closing();
   refuseTimeout(services, request.body);
   const place = await findPlace(services, request);
-  const model = await chooseModel(services, request.body, place.harness);
+  const model = await chooseModel(services, request, place.harness);
   const admitted = await admit(services, request, { ...place, model }).catch(async (cause: unknown) => {
     // It may have been refused for the very task that it repeats.
     const first = cause instanceof RequestError ? await findRepeated(services, request) : null;
@@ -100,6 +100,7 @@ async function admit(services: Services, request: TaskRequest, place: TaskPlace)
   const { random, workspaces } = services;
   const { fork, session } = place;
   const { principal, child, ids } = request;
+  const { template } = place.harness.setup;
   const { runId, sessionId } = ids ?? {
     runId: runIds.make(random.token()),
     sessionId: sessionIds.make(random.token()),
@@ -112,6 +113,7 @@ async function admit(services: Services, request: TaskRequest, place: TaskPlace)
     child === undefined ? await takeCapacity(services, undo, { principal, ...found, isFull }) : noCapacity;
   if (session === null && ids === undefined) undo.defer(() => workspaces.remove(owner.sessionId));
   if (fork !== null) await restoreFiles(services, fork, owner.sessionId);
+  else if (session === null && template !== null) await workspaces.ensure(owner.sessionId, template);
   const taken = await takeInFiles(services, owner, found);
   const admission = await makeAdmission(services, { ...request, ...owner, ...taken }, { ...place, quota });
   await services.ownership.present();
@@ -196,7 +198,8 @@ async function makeAdmission(
   const { clock, owner } = services;
   const atMs = clock.now();
   const agent = services.harnesses.adapter(harness.base)?.agent;
-  const own = agent === undefined ? limitsOf(services, body, harness) : agent.limits(body.limits ?? {});
+  const own =
+    agent === undefined ? limitsOf(services, { body, harness, model: model.ref }) : agent.limits(body.limits ?? {});
   const { limits, quota } = withinQuota(own, left);
   const facts = {
     harnessId: harness.harnessId,

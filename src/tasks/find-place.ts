@@ -66,10 +66,18 @@ async function findQueuePlace(services: Services, principal: string, name: Sessi
 }
 
 /** The oldest harness of the base that the operator prefers (UD-34). */
-export async function defaultHarness({ store, harnesses }: Services, principal: string): Promise<HarnessRecord | null> {
+export async function defaultHarness(services: Services, principal: string): Promise<HarnessRecord | null> {
+  return (await harnessesInOrder(services, principal))[0] ?? null;
+}
+
+/** Those of the bases that are there, the operator's preferred one first, then the others; of one base the oldest first. */
+export async function harnessesInOrder(
+  { store, harnesses }: Services,
+  principal: string,
+): Promise<readonly HarnessRecord[]> {
   const records = await store.harnesses(principal);
-  const preferred = harnesses.bases.flatMap((base) => records.filter((record) => record.base === base));
-  return preferred[0] ?? records[0] ?? null;
+  const known = harnesses.bases.flatMap((base) => records.filter((record) => record.base === base));
+  return [...known, ...records.filter((record) => !known.includes(record))];
 }
 
 async function findPrevious(

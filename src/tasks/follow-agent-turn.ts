@@ -15,10 +15,11 @@ type AgentEvents = ReturnType<ReturnType<typeof createAgentView>['push']>;
 /** Its events, all that are there in each batch. @param signal  Aborts when the caller has gone, or the server closes. */
 export async function* followAgentTurn(
   services: Services,
-  { runId, cwd, secrets }: AgentTurn,
+  turn: AgentTurn,
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvents> {
-  const view = createAgentView({ secrets, cwd, errorId: runId });
+  const { runId, cwd, secrets } = turn;
+  const view = createAgentView({ secrets, cwd, workspace: await workspaceOf(services, turn), errorId: runId });
   try {
     for await (const events of services.log.follow(runId, { after: 0, signal })) {
       const told = [];
@@ -32,6 +33,12 @@ export async function* followAgentTurn(
     await stopRun(services, runId);
   }
   yield view.end(signal.aborted ? 'cancelled' : 'fault');
+}
+
+/** The absolute path of its workspace. One that cannot be is the run's own fault to tell. */
+async function workspaceOf({ agentTurns }: Services, { principal, cwd }: AgentTurn): Promise<string | null> {
+  if (cwd === null) return null;
+  return agentTurns?.folders.ensure(principal, '.').catch(() => null) ?? null;
 }
 
 /** A result that was cut for the model, as it was. */

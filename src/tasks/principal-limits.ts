@@ -19,6 +19,8 @@ export interface PrincipalLimits {
   readonly tokensPerDay: number | null;
   readonly dollarsPerDay: number | null;
   readonly uploadBytesPerDay: number | null;
+  /** Canonical names of the models that it may ask for; absent as null. */
+  readonly models?: readonly string[] | null;
 }
 
 /** Those of everybody, and what is different for some. */
@@ -37,6 +39,11 @@ const noLimits: PrincipalLimits = {
 export function limitsOfPrincipal({ settings }: Pick<Services, 'settings'>, principal: string): PrincipalLimits {
   const { principals, ...everybody } = settings.principalLimits ?? { ...noLimits, principals: {} };
   return { ...everybody, ...(Object.hasOwn(principals, principal) ? principals[principal] : {}) };
+}
+
+/** Whether a principal may ask for a model, by its canonical name. */
+export function mayUseModel(services: Pick<Services, 'settings'>, principal: string, name: string): boolean {
+  return limitsOfPrincipal(services, principal).models?.includes(name) ?? true;
 }
 
 /** Judged in the transaction that admits a task. */

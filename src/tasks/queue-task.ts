@@ -78,7 +78,7 @@ async function refuseEarly(services: Services, session: SessionRecord, body: Tas
   const name = body.harnessId ?? harnessId;
   const harness = await findHarness(services, principal, { name, param });
   if (harness.harnessId !== harnessId) throw new HarnessMismatchError();
-  await chooseModel(services, body, harness);
+  await chooseModel(services, { principal, body }, harness);
 }
 
 function queueFull(): RequestError {

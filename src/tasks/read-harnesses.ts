@@ -1,4 +1,5 @@
 import { findHarness } from './find-in-scope.ts';
+import { mayUseModel } from './principal-limits.ts';
 import { installedPlugins, type InstalledPlugin } from './installed-plugins.ts';
 import type { Capabilities, HarnessStatus } from '../harnesses/harness.ts';
 import type { HarnessRecord } from '../stores/store.ts';
@@ -38,15 +39,15 @@ export async function modelsOfHarness(
   harnessId: string,
 ): Promise<{ readonly record: HarnessRecord; readonly backend: Backend }> {
   const record = await findHarness(services, principal, { name: harnessId });
-  return { record, backend: backendOf(record.base, await probe(services, record.base)) };
+  return { record, backend: await backendOf(services, principal, record.base) };
 }
 
 /** Every base that can work here, with its models. */
-export async function modelCatalogue(services: Services): Promise<readonly Backend[]> {
+export async function modelCatalogue(services: Services, principal: string): Promise<readonly Backend[]> {
   const all = await Promise.all(
     services.harnesses.bases.map(async (base) => {
       const status = await probe(services, base);
-      return status?.installed === false ? [] : [backendOf(base, status)];
+      return status?.installed === false ? [] : [await backendOf(services, principal, base)];
     }),
   );
   return all.flat();
@@ -69,6 +70,9 @@ async function probe({ harnesses }: Services, base: string): Promise<HarnessStat
   return (await harnesses.adapter(base)?.probe()) ?? null;
 }
 
-function backendOf(base: string, status: HarnessStatus | null): Backend {
-  return { base, defaultModel: status?.defaultModel ?? '', models: status?.models ?? [] };
+/** With those of its models that the principal may use. */
+async function backendOf(services: Services, principal: string, base: string): Promise<Backend> {
+  const status = await probe(services, base);
+  const models = (status?.models ?? []).filter(({ id }) => mayUseModel(services, principal, id));
+  return { base, defaultModel: status?.defaultModel ?? '', models };
 }

@@ -1,7 +1,8 @@
 import { findLiveSession } from './find-in-scope.ts';
 import { harnessIds } from '../core/ids.ts';
 import { responseOf } from './read-response.ts';
-import { statusOf, toSession, toTurn, type TurnItem, type UhpSession } from '../views/session-views.ts';
+import { spentByAll } from '../views/session-spending.ts';
+import { statusOf, toSession, toTurn, type TurnItem, type UhpSession, type UhpSpent } from '../views/session-views.ts';
 import type { Services } from './services.ts';
 import type { SessionFilter } from '../stores/session-store.ts';
 import type { SessionRecord } from '../stores/store.ts';
@@ -62,10 +63,13 @@ function plain(status: 'running' | 'completed' | 'cancelled' | 'failed'): UhpSes
   return status === 'running' ? 'in_progress' : status;
 }
 
-/** The tasks of a session that can be read, oldest first (U-356). @throws RequestError */
-export async function readTurns(services: Services, principal: string, name: string): Promise<readonly TurnItem[]> {
-  const turns = turnsOf(services, await findLiveSession(services, principal, name));
-  return Array.fromAsync(turns, ({ item }) => item);
+export type TurnList = UhpSpent & { readonly turns: readonly TurnItem[] };
+
+/** The tasks of a session that can be read, oldest first, and what they have used together (U-356). @throws RequestError */
+export async function readTurns(services: Services, principal: string, name: string): Promise<TurnList> {
+  const session = await findLiveSession(services, principal, name);
+  const turns = await Array.fromAsync(turnsOf(services, session), ({ item }) => item);
+  return { turns, ...spentByAll(turns) };
 }
 
 /** Each is read when it is asked for. @param page  Absent: all. */

@@ -15,6 +15,7 @@ export async function runConfigOf(services: Services, harness: HarnessRecord, bo
     disabledTools: harness.disabledTools,
     permissions: permissionsOf(services, harness),
     planning: harness.planning ?? services.settings.planning,
+    ...(harness.setup.workspaceConfig ? { workspaceConfig: true } : {}),
     ...(extensions === null ? {} : { extensions }),
   };
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import type { FrameFeeds } from './frame-feeds.ts';
 import type { HarnessRegistry } from '../harnesses/registry.ts';
 import type { Logger } from '../core/logger.ts';
+import type { ModelRef } from '../core/outcome.ts';
 import type { Random } from '../core/random.ts';
 import type { Ownership } from './ownership.ts';
 import type { PrincipalLimitSettings } from './principal-limits.ts';
@@ -11,6 +12,7 @@ import type { RunLog } from '../stores/run-log.ts';
 import type { Uploads } from '../files/uploads.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import type { Store } from '../stores/store.ts';
+import type { TokenPrices } from '../core/cost.ts';
 import type { PrincipalFolders } from '../files/principal-folders.ts';
 import type { ReasoningEffort } from '../core/reasoning-effort.ts';
 import type { Workspaces } from '../files/workspaces.ts';
@@ -42,6 +44,8 @@ export interface TaskSettings {
   readonly auditRetentionSeconds?: number;
   /** How long uploads are kept (UD-62). */
   readonly uploadRetentionSeconds: number;
+  /** What a model costs, in dollars per million tokens; null: nobody knows. Absent: nobody ever does. */
+  pricesOf?(model: ModelRef): TokenPrices | null;
   /** Base of the links in answers, without a slash at its end; known once the server listens, where none is set. */
   linkBase(): string;
 }

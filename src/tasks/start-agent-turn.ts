@@ -2,13 +2,12 @@
 // waits for it. What can be refused is refused here, in the order of A-010, rows 10 and 12 to 16, with nothing begun.
 
 import { acceptTask } from './accept-task.ts';
-import { chooseModel } from './choose-model.ts';
-import { defaultHarness } from './find-place.ts';
+import { chooseModel, ModelNotAllowedError } from './choose-model.ts';
+import { harnessesInOrder } from './find-place.ts';
 import { effortByName } from '../core/reasoning-effort.ts';
 import { ModelUnavailableError, RequestError } from '../core/errors.ts';
 import { plainTask } from './task-body.ts';
 import type { AgentTurns, Services } from './services.ts';
-import type { HarnessAdapter } from '../harnesses/harness.ts';
 import type { HarnessRecord } from '../stores/store.ts';
 import type { ModelRef } from '../core/outcome.ts';
 import type { RunId } from '../core/ids.ts';
@@ -22,6 +21,7 @@ export interface AgentTurnRequest {
 
 export interface AgentTurn {
   readonly runId: RunId;
+  readonly principal: string;
   /** Null: it has no folder. */
   readonly cwd: string | null;
   /** What no answer of it may hold. */
@@ -39,17 +39,17 @@ export async function startAgentTurn(
   const cwd = asked ?? turns.defaultCwd;
   const fault = turns.hasFolder(principal) ? await turns.folders.faultOf(principal, cwd) : null;
   if (fault !== null) throw refused(400, `Invalid cwd: ${fault}`);
-  const harness = await defaultHarness(services, principal);
-  const adapter = services.harnesses.adapter(harness?.base ?? '');
-  if (harness === null || adapter === undefined) throw refused(503, 'No model is available.');
-  const body = { ...plainTask, messages: [{ content: [{ type: 'text', text: prompt }] }], model: modelId } as const;
-  const { ref } = await chooseModel(services, body, harness).catch((cause: unknown) =>
-    refuseModel(adapter, modelId, cause),
-  );
+  const { harness, ref } = await chooseHarness(services, principal, modelId);
   const place = placeOf(turns, principal, harness);
   const accepted = await acceptTask(services, {
     principal,
-    body: { ...body, harnessId: harness.harnessId },
+    body: {
+      ...plainTask,
+      messages: [{ content: [{ type: 'text', text: prompt }] }],
+      inputItems: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: prompt }] }],
+      model: modelId,
+      harnessId: harness.harnessId,
+    },
     idempotency: null,
     attached: {
       ...place,
@@ -59,16 +59,49 @@ export async function startAgentTurn(
   }).catch((cause: unknown) => refuseFull(services, cause));
   return {
     runId: accepted.runId,
+    principal,
     cwd: place.attached.workspace === 'principal' ? cwd : null,
     secrets: [...turns.secrets, ...secretsOfHarness(harness)],
   };
 }
 
-/** Rows 12 and 14: a model that nobody knows is the caller's fault, one that nobody can serve now is not. */
-async function refuseModel(adapter: HarnessAdapter, modelId: string | null, cause: unknown): Promise<never> {
-  if (!(cause instanceof ModelUnavailableError)) throw cause;
-  const known = modelId === null || (await adapter.probe()).models.some(({ id }) => id === modelId);
-  throw known ? refused(503, 'No model is available.', cause) : refused(400, `Unknown model: ${modelId}`, cause);
+/** The first of its harnesses that serves the model; a turn that names no model has the default harness and its model. */
+async function chooseHarness(
+  services: Services,
+  principal: string,
+  modelId: string | null,
+): Promise<{ readonly harness: HarnessRecord; readonly ref: ModelRef }> {
+  const harnesses = await harnessesInOrder(services, principal);
+  const refusals: ModelUnavailableError[] = [];
+  for (const harness of modelId === null ? harnesses.slice(0, 1) : harnesses)
+    try {
+      const { ref } = await chooseModel(services, { principal, body: { model: modelId } }, harness);
+      return { harness, ref };
+    } catch (cause) {
+      if (!(cause instanceof ModelUnavailableError)) throw cause;
+      refusals.push(cause);
+    }
+  throw await modelRefusal(services, { harnesses, modelId, refusals });
+}
+
+/** Rows 12 to 14, in their order: a model that nobody knows, that the caller may not use, that nobody can serve now. */
+async function modelRefusal(
+  services: Services,
+  o: {
+    readonly harnesses: readonly HarnessRecord[];
+    readonly modelId: string | null;
+    readonly refusals: readonly ModelUnavailableError[];
+  },
+): Promise<RequestError> {
+  const notAllowed = o.refusals.find((each) => each instanceof ModelNotAllowedError)?.choice;
+  const names = [o.modelId, notAllowed?.id];
+  const adapters = o.harnesses.flatMap(({ base }) => services.harnesses.adapter(base) ?? []);
+  const listed = await Promise.all(adapters.map(async (adapter) => (await adapter.probe()).models));
+  const isKnown = o.modelId === null || notAllowed?.available || listed.flat().some(({ id }) => names.includes(id));
+  const [cause] = o.refusals;
+  if (!isKnown) return refused(400, `Unknown model: ${o.modelId}`, cause);
+  if (notAllowed !== undefined) return refused(403, `Model not allowed: ${o.modelId ?? notAllowed.id}`, cause);
+  return refused(503, 'No model is available.', cause);
 }
 
 const folderTools = ['bash', 'read_file', 'write_file', 'edit_file', 'list_files', 'glob', 'grep'];

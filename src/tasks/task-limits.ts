@@ -1,6 +1,8 @@
 import { InvalidInputError } from '../core/errors.ts';
+import { limitsOfPrices } from '../core/cost.ts';
 import { noBudgets, type Limits, type TaskFacts } from '../core/run-event.ts';
 import type { HarnessRecord } from '../stores/store.ts';
+import type { ModelRef } from '../core/outcome.ts';
 import type { QuotaLeft } from './principal-limits.ts';
 import type { Services } from './services.ts';
 import type { TaskBody } from './task-body.ts';
@@ -11,11 +13,26 @@ export function refuseTimeout({ settings }: Services, { timeoutSeconds }: TaskBo
     throw new InvalidInputError(`timeout_seconds may be at most ${settings.maxTimeoutSeconds}.`, 'timeout_seconds');
 }
 
-/** Request value, else the harness's, else the server's default (UD-09); a harness's is held to the server's maximum. */
-export function limitsOf({ settings }: Services, body: TaskBody, harness: HarnessRecord): Limits {
+/**
+ * Request value, else the harness's, else the server's default (UD-09); a harness's is held to the server's maximum. Costs are
+ * reckoned by the prices of the model that was chosen, where they are known (E-064).
+ */
+export function limitsOf(
+  { settings }: Pick<Services, 'settings'>,
+  {
+    body,
+    harness,
+    model,
+  }: {
+    readonly body: Pick<TaskBody, 'maxStep' | 'maxOutputTokens' | 'timeoutSeconds'>;
+    readonly harness: Pick<HarnessRecord, 'maxStep' | 'timeoutSeconds'>;
+    readonly model: ModelRef;
+  },
+): Limits {
   const maxSeconds = body.timeoutSeconds ?? harness.timeoutSeconds ?? settings.timeoutSeconds;
   return {
     ...noBudgets,
+    ...limitsOfPrices(settings.pricesOf?.(model) ?? null),
     maxToolRounds: body.maxStep ?? harness.maxStep,
     maxOutputTokens: body.maxOutputTokens,
     maxSeconds: Math.min(maxSeconds, settings.maxTimeoutSeconds),

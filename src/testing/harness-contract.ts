@@ -71,6 +71,7 @@ export type Law =
   | 'mcp'
   | 'skill'
   | 'hostile-workspace'
+  | 'workspace-config'
   | 'big-output';
 
 const turnMs = 60_000;
@@ -406,6 +407,12 @@ export function describeHarnessContract(name: string, { open, skip, differences 
       const response = await run('[[tool]] in a strange place', { metadata: { harness_id: harness } });
       expect(['completed', 'failed']).toContain(response.status);
       expect(under.owned()).toEqual([]);
+    });
+
+    law('workspace-config', 'the same is loaded where the harness says so', async () => {
+      const { harness } = await make({ reins_template: under.hostileTemplate, reins_workspace_config: true });
+      expect((await run('[[tool]] at home', { metadata: { harness_id: harness } })).status).toBe('completed');
+      expect(under.owned()).not.toEqual([]);
     });
 
     law('big-output', 'three megabytes of tool output end neither the task nor the server', async () => {

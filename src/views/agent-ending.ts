@@ -82,6 +82,7 @@ function failedBy({ model }: RunResultData, error: ErrorInfo, options: EndingOpt
     case 'RecoveryExhaustedError':
       if (options.empty === true) return emptyError;
       return named(error, options);
+    case 'AdapterOverflowError':
     case 'AdapterProtocolError':
     case 'AgentUnavailableError':
     case 'HarnessError':

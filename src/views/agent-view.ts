@@ -10,9 +10,11 @@
 // G5. What sub-agents do is their run's: the call that they answer is told like any other.
 
 import { cancelledError, emptyError, failureOf, internalError } from './agent-ending.ts';
+import { flatOutput } from './flat-output.ts';
 import { createRedactor, redactJson, type Redact } from '../core/redact.ts';
 import { head } from '../core/text.ts';
 import { redactsStreams, type StreamRedactor } from '../core/redact-stream.ts';
+import { shortensPaths } from './short-paths.ts';
 import { toolPreview, toolSummary } from './tool-summary.ts';
 import { usesFiles } from './tool-kind.ts';
 import type { AgentAnswer, AgentError, AgentEvent, ToolTrace } from '../protocol/agent/events.ts';
@@ -22,8 +24,10 @@ import type { RunResultData } from '../core/outcome.ts';
 
 export interface AgentViewOptions {
   readonly secrets: readonly string[];
-  /** The directory the turn works in; null: it has none. */
+  /** The directory the turn works in, below its workspace; null: it has none. */
   readonly cwd: string | null;
+  /** Absolute path of the workspace; absent or null: nobody is told of it. */
+  readonly workspace?: string | null;
   readonly errorId: string;
 }
 
@@ -47,12 +51,15 @@ interface Call {
 
 const maxNameUnits = 128;
 
-export function createAgentView({ secrets, cwd, errorId }: AgentViewOptions): AgentView {
-  return new View({ cwd, errorId, redact: createRedactor(secrets), stream: redactsStreams(secrets)() });
+export function createAgentView({ secrets, cwd, workspace = null, errorId }: AgentViewOptions): AgentView {
+  const [redact, shorten] = [createRedactor(secrets), shortensPaths(workspace, cwd ?? '.')];
+  return new View({ cwd, errorId, redact, shorten, stream: redactsStreams(secrets)() });
 }
 
 interface ViewParts extends Pick<AgentViewOptions, 'cwd' | 'errorId'> {
   readonly redact: Redact;
+  /** Of a summary: no path in it says where the workspace lies. */
+  readonly shorten: (text: string) => string;
   /** One is enough: it is flushed at each switch of kind. */
   readonly stream: StreamRedactor;
 }
@@ -222,14 +229,14 @@ class View implements AgentView {
   }
 
   #endCall(key: string, { toolCallId: id, name, content, isError }: EventData['tool-result'], whole = content): void {
-    const { redact } = this.#o;
+    const { redact, shorten } = this.#o;
     const call = this.#startCall(key, { id, name, input: null });
     if (call.result !== null) return;
     this.#beforeTool();
-    const text = redact(whole.trim() === '' ? '' : whole);
+    const text = redact(flatOutput(call.name, whole));
     const { fileBytes } = call;
-    const input = call.input === undefined ? {} : { input: redactJson(call.input, redact) };
-    const summary = toolSummary({ name: call.name, isError, content: text, fileBytes, ...input });
+    const input = call.input === undefined ? {} : { input: redactJson(call.input, (each) => shorten(redact(each))) };
+    const summary = toolSummary({ name: call.name, isError, content: shorten(text), fileBytes, ...input });
     const preview = toolPreview(text);
     call.result = { name: call.name, ok: !isError, summary };
     this.#out.push({

@@ -4,9 +4,10 @@ import { containerOf, type FileId, type HarnessId, type RunId, type SessionId } 
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import type { ResponseStatus, UhpResponse } from '../protocol/uhp/response.ts';
 import { head } from '../core/text.ts';
+import { spentBy } from './session-spending.ts';
 import type { SharedSession, SharedTurn, TurnItem, TurnTool, UhpSession } from '../protocol/uhp/session.ts';
 
-export type { SharedSession, SharedTurn, TurnItem, UhpSession } from '../protocol/uhp/session.ts';
+export type { SharedSession, SharedTurn, TurnItem, UhpSession, UhpSpent } from '../protocol/uhp/session.ts';
 
 export interface SessionFacts {
   readonly sessionId: SessionId;
@@ -53,6 +54,7 @@ export function toTurn({ runId, sessionId, createdAtMs, response, inputItems, fi
     user: userTextOf(inputItems),
     ...digestOutput(response.output),
     files: files.map(({ fileId, filename, bytes }) => ({ id: fileId, container_id, filename, bytes })),
+    ...spentBy(response),
   };
 }
 

@@ -1,5 +1,6 @@
 // What little says most about a call that went well (A-054): paths, counts and status, never bodies.
 
+import { fileResult, type FileResult } from './file-result.ts';
 import { head } from '../core/text.ts';
 import { isJsonObject, type JsonValue } from '../core/json.ts';
 import { toolKindOf } from './tool-kind.ts';
@@ -20,10 +21,7 @@ export function toolBits(facts: ToolFacts): string | null {
   if (input === undefined) return null;
   switch (toolKindOf(name)) {
     case 'read':
-      return withPath(
-        facts,
-        (path) => `${path}${truncated(content)} · ${lineCount(content)} lines · ${bytes(content)} B`,
-      );
+      return withPath(facts, (path) => readBits(path, fileResult(content, name === 'Read')));
     case 'list':
       return listBits(textIn(facts, pathNames) ?? '.', content);
     case 'write':
@@ -32,7 +30,7 @@ export function toolBits(facts: ToolFacts): string | null {
         (path) => `${path} · ${facts.fileBytes ?? bytes(textIn(facts, ['content']) ?? '')} B written`,
       );
     case 'edit':
-      return withPath(facts, (path) => `${path} · ${replacements(content)}${fileSize(facts)}`);
+      return withPath(facts, (path) => `${path} · ${changeBits(facts)}`);
     case 'command':
       return commandBits(facts);
     case 'http':
@@ -43,7 +41,18 @@ export function toolBits(facts: ToolFacts): string | null {
   }
 }
 
-const pathNames = ['path', 'file_path', 'filePath', 'filename', 'file'];
+const pathNames = [
+  'path',
+  'file_path',
+  'filePath',
+  'absolute_path',
+  'notebook_path',
+  'dir_path',
+  'directory',
+  'filename',
+  'file',
+  'paths',
+];
 
 function textIn({ input }: ToolFacts, names: readonly string[]): string | null {
   if (!isJsonObject(input)) return null;
@@ -56,20 +65,40 @@ function withPath(facts: ToolFacts, say: (path: string) => string): string | nul
   return path === null ? null : say(oneLine(path));
 }
 
-function truncated(content: string): string {
-  return /\n\[(?:Lines \d+ to \d+ of|Line \d+ has)[^\n]*\]$/.test(content) ? ' truncated' : '';
+function readBits(path: string, { text, truncated }: FileResult): string {
+  return `${path}${truncated ? ' truncated' : ''} · ${lineCount(text)} lines · ${bytes(text)} B`;
 }
 
+/** Notes stand in brackets, and what a line is of before its name. */
 function listBits(path: string, content: string): string {
-  const entries = content.split('\n').filter((line) => line !== '' && !/^\[.*\]$/.test(line));
+  const lines = content.split('\n').filter((line) => !/^(?:\[.*\]|\(.*\)|Directory listing for .*:)$/.test(line));
+  const entries = lines.map((line) => line.replace(/^\[DIR\] /, '').trim()).filter((line) => line !== '');
   const names = entries.join(', ');
   const count = `${oneLine(path)}: ${entries.length} entries`;
   return names !== '' && names.length <= 72 ? `${count} — ${names}` : count;
 }
 
-function replacements(content: string): string {
-  const count = /\bReplaced (\d+) places?\b/.exec(content)?.[1] ?? '1';
-  return `${count} ${count === '1' ? 'replacement' : 'replacements'}`;
+/** As the tool has counted, else by what it was asked for: a list of edits, or a patch. */
+function changeBits(facts: ToolFacts): string {
+  const { content, input } = facts;
+  const { edits = null, changes = null, replace_all } = isJsonObject(input) ? input : {};
+  const added = changedBy(changes, 'add');
+  if (added !== null && changedBy(changes) === null) return `${bytes(added.join(''))} B written`;
+  const told = /\b[Rr]eplaced (\d+) |\((\d+) replacements?\)/.exec(content);
+  if (told === null && replace_all === true) return `all replaced${fileSize(facts)}`;
+  const patched = changedBy(changes)?.reduce((sum, diff) => sum + (diff.match(/^@@/gm)?.length ?? 1), 0);
+  const count = Number(told?.[1] ?? told?.[2] ?? patched ?? (Array.isArray(edits) ? edits.length : 1));
+  return `${count} ${count === 1 ? 'replacement' : 'replacements'}${fileSize(facts)}`;
+}
+
+/** What a patch says of the files that it makes, or of the others; null: of none. */
+function changedBy(changes: JsonValue, kind?: 'add'): readonly string[] | null {
+  if (!Array.isArray(changes)) return null;
+  const said = changes.filter(isJsonObject).flatMap(({ kind: how = null, diff }) => {
+    const adds = isJsonObject(how) && how['type'] === 'add';
+    return adds === (kind === 'add') ? [typeof diff === 'string' ? diff : ''] : [];
+  });
+  return said.length === 0 ? null : said;
 }
 
 function fileSize({ fileBytes }: ToolFacts): string {
@@ -80,8 +109,17 @@ function fileSize({ fileBytes }: ToolFacts): string {
 function commandBits(facts: ToolFacts): string | null {
   const command = textIn(facts, ['command', 'cmd', 'script']);
   if (command === null) return null;
-  const first = oneLine(command.trim().split('\n', 1)[0] ?? '');
-  return `${head(first, 160)} · exit=0 · stdout ${facts.content === '[No output.]' ? 0 : lineCount(facts.content)}L`;
+  const first = oneLine(ownCommand(command).split('\n', 1)[0] ?? '');
+  const isSilent = /^[[(](?:Bash completed with )?no output\.?[\])]$/i.test(facts.content.trim());
+  return `${head(first, 160)} · exit=0 · stdout ${isSilent ? 0 : lineCount(facts.content)}L`;
+}
+
+/** Without the shell that a runtime has wrapped around it. */
+function ownCommand(command: string): string {
+  const wrapped = /^(?:\/\S*\/)?(?:ba|z|da)?sh -l?c (?:'([^]*)'|"([^]*)"|([^]*))$/.exec(command.trim());
+  const [, single, double, bare] = wrapped ?? [];
+  if (double !== undefined) return double.replaceAll(/\\(["$\\`])/g, '$1');
+  return single?.replaceAll(`'\\''`, "'") ?? bare ?? command.trim();
 }
 
 function httpBits(facts: ToolFacts): string | null {

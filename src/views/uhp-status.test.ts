@@ -47,6 +47,7 @@ describe('UD-83: from result to status', () => {
     ['RecoveryExhaustedError', 'server_error', 'reins_interrupted'],
     ['HarnessError', 'harness_error', 'harness_error'],
     ['ToolProtocolError', 'harness_error', 'harness_error'],
+    ['AdapterOverflowError', 'harness_error', 'harness_error'],
   ];
   test.each(rows)('completed with %s: %s', (stopReason, status, details) => {
     const { last, response } = ended({ status: 'completed', stopReason });

@@ -84,6 +84,7 @@ function codeOf({ type: errorType, provider, retryable }: ErrorInfo): FailureCod
     case 'RecoveryExhaustedError':
       // Replies that could not be put right are the provider's, takeovers that were used up the server's.
       return provider === undefined ? 'reins_interrupted' : 'provider_error';
+    case 'AdapterOverflowError':
     case 'AdapterProtocolError':
     case 'HarnessError':
     case 'MaxStepsError':

@@ -8,6 +8,7 @@
 //
 // The state is mutable and private to one fold; nothing that was handed out ever changes.
 
+import { isPriced } from '../core/cost.ts';
 import { RuntimeStateError } from '../core/errors.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -62,6 +63,8 @@ class UhpFold implements UhpView {
   readonly #response = () => this.response();
   #stage: Stage = 'new';
   #task: TaskFacts | null = null;
+  /** Whether the prices are known, of the one model that the task has had. */
+  #prices: 'unknown' | 'known' | 'of another model' = 'unknown';
   #model = '';
   #result: RunResultData | null = null;
 
@@ -126,12 +129,24 @@ class UhpFold implements UhpView {
       ...(task.forkedFrom === undefined ? {} : { reins_forked_from: task.forkedFrom }),
       ...(task.ignoredFields.length === 0 ? {} : { ignored_fields: task.ignoredFields }),
       ...(result?.usageIncomplete === true ? { reins_usage_incomplete: true } : {}),
+      ...(result === null ? {} : this.#costFacts(result.cost)),
       ...(unknownOutcomes.length === 0 ? {} : { reins_unknown_outcomes: [...unknownOutcomes] }),
       ...(unstopped.length === 0 ? {} : { reins_unstopped: unstopped }),
       ...(undelivered.length === 0 ? {} : { reins_undelivered: undelivered }),
       ...(this.#degraded.size === 0 ? {} : { reins_degraded: [...this.#degraded] }),
       ...(result !== null || pending === 0 ? {} : { reins_pending: pending }),
     };
+  }
+
+  /** Where the price of the model is known (UD-48): what budgets take in its place is no figure to show. */
+  #costFacts({ dollars, estimated }: RunResultData['cost']): JsonObject {
+    if (this.#prices === 'unknown' || dollars === null) return {};
+    return { reins_cost: { dollars, estimated: estimated || this.#prices === 'of another model' } };
+  }
+
+  #leaveModel(model: string): void {
+    this.#model = model;
+    if (this.#prices === 'known') this.#prices = 'of another model';
   }
 
   #fold(event: EventDraft | RunEvent): void {
@@ -172,7 +187,7 @@ class UhpFold implements UhpView {
         return this.#end(event.data);
       case 'model-switched':
         // A provider that names another version of the asked model has not left it (UD-84).
-        if (event.data.kind === 'failover') this.#model = event.data.to.model;
+        if (event.data.kind === 'failover') this.#leaveModel(event.data.to.model);
         return this.#reins(reinsEventOf(event));
       case 'approval-required':
       case 'recovery-required':
@@ -202,9 +217,10 @@ class UhpFold implements UhpView {
     }
   }
 
-  #create({ task, model }: EventData['run-started']): void {
+  #create({ task, model, limits }: EventData['run-started']): void {
     if (task === undefined) return;
     this.#task = task;
+    this.#prices = isPriced(limits) ? 'known' : 'unknown';
     this.#model = model.model;
     this.#stage = 'created';
     this.#writer.started('response.created', this.#response);

@@ -1,4 +1,6 @@
 import { createGate, hold, reply, startModel, text, type Gate, type Replies, type TestModel } from './model.ts';
+import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { startServer, type ServerOptions } from './server.ts';
 import { temporaryFolder } from './folders.ts';
 import type { Uhp } from './uhp.ts';
@@ -40,4 +42,10 @@ export async function startAgentServer(options: AgentServerOptions = {}): Promis
       await model[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The folder of the only principal that has had a turn. */
+export function principalFolder({ data }: { readonly data: string }): string {
+  const [name = ''] = readdirSync(join(data, 'principals'));
+  return join(data, 'principals', name);
 }

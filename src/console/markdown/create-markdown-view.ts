@@ -31,7 +31,7 @@ export function createMarkdownView(element: HTMLElement): MarkdownView {
     const blocks = readBlocks(text.slice(frozen.text.length), frozen.links);
     showBlocks(element, shown, { from: frozen.shown, blocks: blocks.filter(isVisible) });
     for (const { node } of shown.slice(frozen.shown, -1)) settleCodeIn(node);
-    frozen = freeze(frozen, blocks);
+    frozen = freeze(frozen, { text, blocks });
   };
   return {
     update,
@@ -58,13 +58,19 @@ interface Frozen {
 
 const nothingFrozen: Frozen = { text: '', links: {}, shown: 0 };
 
-function freeze(frozen: Frozen, blocks: readonly Block[]): Frozen {
+function freeze(
+  frozen: Frozen,
+  { text, blocks }: { readonly text: string; readonly blocks: readonly Block[] },
+): Frozen {
   const visible = blocks.filter(isVisible);
   const [firstLive] = visible.slice(-blocksReadAgain);
   if (firstLive === undefined || visible.length <= blocksReadAgain) return frozen;
   const done = blocks.slice(0, blocks.indexOf(firstLive));
   return {
-    text: frozen.text + done.map(({ raw }) => raw).join(''),
+    text: text.slice(
+      0,
+      done.reduce((end, { raw }) => end + raw.length, frozen.text.length),
+    ),
     // The first definition of a name holds.
     links: done.reduce<Links>(
       (links, block) => (block.kind === 'silent' ? { ...block.defines, ...links } : links),

@@ -26,9 +26,11 @@ export function patch<T extends ChildNode>(old: T, fresh: T): T | Element {
   return old;
 }
 
-/** Adds what the page brings itself: code gets its buttons, tables a frame to scroll in. */
+/** Adds what the page brings itself: code gets its buttons, tables a frame to scroll in, boxes of tasks a name. */
 export function dress<T extends ChildNode>(node: T): T | Element {
   if (!(node instanceof Element)) return node;
+  const boxes = node instanceof HTMLInputElement ? [node] : node.querySelectorAll('input');
+  for (const box of boxes) box.ariaLabel = box.checked ? 'Done' : 'Not done';
   for (const pre of node.querySelectorAll('pre')) pre.replaceWith(new CodeBlock(codeIn(pre)).element);
   for (const table of node.querySelectorAll('table')) frame(table);
   if (node instanceof HTMLPreElement) return new CodeBlock(codeIn(node)).element;

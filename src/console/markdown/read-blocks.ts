@@ -1,8 +1,8 @@
 // Text to top-level blocks that know whether they are still the same.
 //
 // B1. A key says all that the HTML of a piece depends on; equal keys, equal HTML. So HTML is made for changed pieces only.
-// B2. Blocks that grow by items and rows are pieces of their own: a long list costs its last item.
-// B3. The raw texts of all blocks, joined, are the source.
+// B2. What lists, tables and quotes grow by are pieces of their own: a long list costs its last item.
+// B3. The raw texts of all blocks are as long as the source, so that they tell where a block begins. (Blanks in them may differ.)
 
 import { escapeHtml } from './escape-html.ts';
 import { languageOf, openParser } from './html-renderer.ts';
@@ -28,7 +28,7 @@ export type Block =
       readonly kind: 'html';
       readonly raw: string;
       readonly key: string;
-      /** Items of a list, rows of a table; else none. */
+      /** Items of a list, rows of a table, blocks of a quote; else none. */
       readonly parts: readonly Piece[];
       /** @param inner  HTML of parts. */
       readonly wrap: (inner: string) => string;
@@ -51,7 +51,9 @@ export function readBlocks(source: string, links: Links = {}): readonly Block[] 
     return lexed.tokens.map((token) => readBlock(token, reader));
   } catch {
     // A fault of the lexer: what was said can still be read.
-    return [{ kind: 'html', raw: source, key: source, parts: [], wrap: () => `<p>${escapeHtml(source)}</p>` }];
+    return [
+      { kind: 'html', raw: source, key: `fault ${source}`, parts: [], wrap: () => `<p>${escapeHtml(source)}</p>` },
+    ];
   }
 }
 
@@ -75,8 +77,15 @@ function readBlock(token: Token, reader: Reader): Block {
   }
   if (isToken(token, 'code')) return { kind: 'code', raw, text: token.text, language: languageOf(token) };
   if (isToken(token, 'list')) return { kind: 'html', raw, ...readList(token, reader) };
+  if (isToken(token, 'blockquote')) return { kind: 'html', raw, ...readQuote(token, reader) };
   if (isToken(token, 'table')) return { kind: 'html', raw, ...readTable(token, reader) };
-  return { kind: 'html', raw, key: reader.key(raw), parts: [], wrap: () => reader.parser.parse([token]) };
+  return {
+    kind: 'html',
+    raw,
+    key: `${token.type} ${reader.key(raw)}`,
+    parts: [],
+    wrap: () => reader.parser.parse([token]),
+  };
 }
 
 type Growing = Pick<Extract<Block, { kind: 'html' }>, 'key' | 'parts' | 'wrap'>;
@@ -84,7 +93,7 @@ type Growing = Pick<Extract<Block, { kind: 'html' }>, 'key' | 'parts' | 'wrap'>;
 function readList(list: Tokens.List, { parser, key }: Reader): Growing {
   const open = !list.ordered ? 'ul' : list.start === 1 ? 'ol' : `ol start="${list.start}"`;
   return {
-    key: open,
+    key: `list ${open}`,
     parts: list.items.map((item) => ({
       key: `${list.loose ? 'loose' : 'tight'} ${key(item.raw.trimEnd())}`,
       html: () => parser.renderer.listitem(item).trimEnd(),
@@ -93,12 +102,22 @@ function readList(list: Tokens.List, { parser, key }: Reader): Growing {
   };
 }
 
+function readQuote({ tokens }: Tokens.Blockquote, { parser, key }: Reader): Growing {
+  return {
+    key: 'quote',
+    parts: tokens
+      .filter(({ type }) => type !== 'space' && type !== 'def')
+      .map((token) => ({ key: `${token.type} ${key(token.raw)}`, html: () => parser.parse([token]).trimEnd() })),
+    wrap: (inner) => `<blockquote>${inner}</blockquote>`,
+  };
+}
+
 function readTable({ header, rows }: Tokens.Table, { parser, key }: Reader): Growing {
   const html = (cells: readonly Tokens.TableCell[]) =>
     `<tr>${cells.map((cell) => parser.renderer.tablecell(cell).trimEnd()).join('')}</tr>`;
   const keyOf = (cells: readonly Tokens.TableCell[]) => cells.map(({ text }) => key(text)).join('|\n');
   return {
-    key: `${header.map(({ align }) => align).join()} ${keyOf(header)}`,
+    key: `table ${header.map(({ align }) => align).join()} ${keyOf(header)}`,
     parts: rows.map((row) => ({ key: keyOf(row), html: () => html(row) })),
     wrap: (inner) => `<table><thead>${html(header)}</thead><tbody>${inner}</tbody></table>`,
   };
@@ -113,6 +132,7 @@ interface TokensByType {
   space: Tokens.Space;
   def: Tokens.Def;
   code: Tokens.Code;
+  blockquote: Tokens.Blockquote;
   list: Tokens.List;
   table: Tokens.Table;
 }

@@ -8,7 +8,7 @@
 import { Lexer, Tokenizer, type Token, type Tokens } from 'marked';
 
 const maxRunUnits = 16_384;
-const maxOpeners = 256;
+const maxOpeners = 128;
 const maxDepth = 32;
 const opener = /(?<![\p{L}\p{N}])[*_]+(?=\S)/gu;
 

@@ -9,6 +9,7 @@ export type Shown =
   | { readonly kind: 'code'; readonly node: Element; readonly code: CodeBlock }
   | { readonly kind: 'html'; readonly node: Element; readonly key: string; readonly partKeys: readonly string[] };
 
+type Trees = ReadonlyMap<HtmlBlock, Element>;
 type HtmlBlock = Extract<VisibleBlock, { kind: 'html' }>;
 
 /**
@@ -29,10 +30,12 @@ export function showBlocks(
   while (Math.min(old.length, blocks.length) - same > start && isSame(old.at(-1 - same), blocks.at(-1 - same))) same++;
   const leaving = old.slice(start, old.length - same);
   const after = old.at(old.length - same)?.node ?? null;
-  const coming = blocks.slice(start, blocks.length - same).map((block, at) => {
+  const changing = blocks.slice(start, blocks.length - same);
+  const trees = treesOf(changing.filter((block, at) => isWholeNew(leaving[at], block)));
+  const coming = changing.map((block, at) => {
     const existing = leaving[at];
-    if (existing !== undefined) return turnInto(existing, block);
-    const made = open(block);
+    if (existing !== undefined) return turnInto(existing, { block, trees });
+    const made = open(block, trees);
     parent.insertBefore(made.node, after);
     return made;
   });
@@ -51,23 +54,46 @@ function isSame(shown: Shown | undefined, block: VisibleBlock | undefined): bool
   );
 }
 
-function open(block: VisibleBlock): Shown {
-  if (block.kind === 'html') return shownAs(dress(elementOf(block)), block);
+/** Whether all of its HTML is needed, and not that of some parts, or none. */
+function isWholeNew(shown: Shown | undefined, block: VisibleBlock): block is HtmlBlock {
+  return block.kind === 'html' && !(shown?.kind === 'html' && shown.key === block.key);
+}
+
+/** All at once: the allow-list costs as much again for each call. */
+function treesOf(blocks: readonly HtmlBlock[]): Trees {
+  const html = blocks.map(({ parts, wrap }) => wrap(parts.map((part) => part.html()).join('')));
+  const together = html.length === 0 ? [] : [...sanitize(html.join('')).children];
+  const trees = together.length === html.length ? together : html.map(treeOf);
+  return new Map(blocks.map((block, at) => [block, trees[at] ?? element('p', '')]));
+}
+
+function treeOf(html: string): Element {
+  const fragment = sanitize(html);
+  return fragment.firstElementChild ?? element('p', '', fragment);
+}
+
+function open(block: VisibleBlock, trees: Trees): Shown {
+  if (block.kind === 'html') return shownAs(dress(treeFor(block, trees)), block);
   const code = new CodeBlock(block);
   return { kind: 'code', node: code.element, code };
 }
 
-function turnInto(shown: Shown, block: VisibleBlock): Shown {
+function treeFor(block: HtmlBlock, trees: Trees): Element {
+  return trees.get(block) ?? element('p', '');
+}
+
+function turnInto(shown: Shown, { block, trees }: { readonly block: VisibleBlock; readonly trees: Trees }): Shown {
+  if (isSame(shown, block)) return shown;
   if (shown.kind === 'code' && block.kind === 'code') {
     shown.code.update(block);
     return shown;
   }
   if (shown.kind === 'html' && block.kind === 'html') {
-    if (shown.key !== block.key) return shownAs(patch(shown.node, elementOf(block)), block);
+    if (shown.key !== block.key) return shownAs(patch(shown.node, treeFor(block, trees)), block);
     patchParts(shown, block);
     return shownAs(shown.node, block);
   }
-  const made = open(block);
+  const made = open(block, trees);
   shown.node.replaceWith(made.node);
   return made;
 }
@@ -88,15 +114,6 @@ function patchParts({ node, partKeys }: Extract<Shown, { kind: 'html' }>, block:
     else patch(existing, made);
   }
   while (holder.children.length > block.parts.length) holder.lastElementChild?.remove();
-}
-
-function elementOf({ parts, wrap }: HtmlBlock): Element {
-  return treeOf(wrap(parts.map((part) => part.html()).join('')));
-}
-
-function treeOf(html: string): Element {
-  const fragment = sanitize(html);
-  return fragment.firstElementChild ?? element('p', '', fragment);
 }
 
 /** Where items and rows stand. */

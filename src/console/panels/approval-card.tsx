@@ -34,7 +34,7 @@ export function ApprovalCard({ card }: { readonly card: Card }) {
       aria-label={`${title}: ${approval.name}`}
     >
       <header className="approval-head">
-        <Icon name={open ? 'wait' : 'check'} />
+        <Icon name={open ? 'wait' : approval.status === 'approved' ? 'check' : 'close'} />
         <h3>{open ? title : verdictText(card, expired)}</h3>
         <code>{approval.name}</code>
         {open && <Expiry approval={approval} />}

@@ -18,10 +18,13 @@ export interface Choices {
   readonly model: string | null;
 }
 
-export function choicesOf({ catalogue, composer, session }: ConsoleState): Choices {
-  const harness = composer.harness ?? preferred(catalogue)?.id ?? null;
+type Chosen = Pick<ConsoleState, 'catalogue' | 'composer' | 'session' | 'sessions'>;
+
+export function choicesOf({ catalogue, composer, session, sessions }: Chosen): Choices {
   // A session stays with the harness that began it.
   const bound = session.kind === 'open' && composer.fork?.kind !== 'start';
+  const begunBy = bound ? sessions.items.find(({ id }) => id === session.id)?.harness_id : undefined;
+  const harness = begunBy ?? composer.harness ?? preferred(catalogue)?.id ?? null;
   const harnesses = catalogue.harnesses.map(({ id, name, base, baseLabel }): Choice => {
     const taken = bound && id !== harness ? 'A session stays with its harness; begin a new one to change.' : null;
     const why = isServed(catalogue, base) ? taken : 'This server has no model for it now.';

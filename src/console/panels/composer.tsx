@@ -2,7 +2,7 @@ import { useRef, useState, type ClipboardEvent } from 'react';
 import { AttachmentList } from './attachment-list.tsx';
 import { draftCounter, maxDraftBytes } from '../state/composer.ts';
 import { IconButton } from './icon-button.tsx';
-import { newId } from './new-id.ts';
+import { clientRandom } from '../../client/system.ts';
 import { Picker } from './picker.tsx';
 import { sizeText } from './size-text.ts';
 import { SendButton } from './send-button.tsx';
@@ -16,7 +16,6 @@ const longPasteBytes = 32_768;
 export function Composer() {
   const store = useStore();
   const draft = useConsole((state) => state.composer.draft);
-  const closed = useConsole((state) => state.session.kind === 'missing');
   const [pasted, setPasted] = useState<string | null>(null);
   const onPaste = (event: ClipboardEvent) => {
     const { files } = event.clipboardData;
@@ -41,7 +40,6 @@ export function Composer() {
         placeholder="Ask the agent to do something"
         rows={1}
         autoFocus
-        disabled={closed}
         value={draft}
         onChange={(event) => store.dispatch({ type: 'draft_changed', draft: event.currentTarget.value })}
         onPaste={onPaste}
@@ -50,7 +48,7 @@ export function Composer() {
         <AttachButton />
         <Picker />
         <Counter draft={draft} />
-        <SendButton onSend={() => store.dispatch({ type: 'submit', id: newId() })} />
+        <SendButton onSend={() => store.dispatch({ type: 'submit', id: clientRandom.token() })} />
       </div>
     </div>
   );

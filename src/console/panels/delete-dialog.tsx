@@ -13,7 +13,7 @@ export function DeleteDialog({ sessionId, onClose }: { readonly sessionId: strin
         it is stopped.
       </p>
       <footer className="dialog-foot">
-        <button type="button" autoFocus onClick={onClose}>
+        <button type="button" data-first onClick={onClose}>
           Keep it
         </button>
         <button

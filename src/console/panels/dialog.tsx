@@ -16,6 +16,8 @@ export function Dialog({ title, onClose, children, form = 'small' }: DialogProps
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
+    // The browser takes the first button otherwise.
+    shown?.querySelector<HTMLElement>('[data-first]')?.focus();
     return () => shown?.close();
   }, []);
   return (

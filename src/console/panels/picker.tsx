@@ -10,9 +10,10 @@ export function Picker() {
   const catalogue = useConsole((state) => state.catalogue);
   const composer = useConsole((state) => state.composer);
   const session = useConsole((state) => state.session);
+  const sessions = useConsole((state) => state.sessions);
   const choices = useMemo(
-    () => choicesOf({ ...store.getState(), catalogue, composer, session }),
-    [store, catalogue, composer, session],
+    () => choicesOf({ catalogue, composer, session, sessions }),
+    [catalogue, composer, session, sessions],
   );
   const place = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);

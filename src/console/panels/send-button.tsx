@@ -1,6 +1,7 @@
 import { buttonOf } from '../state/composer.ts';
 import { Icon } from './icon.tsx';
 import { useConsole, useStore } from './use-console.ts';
+import type { ConsoleState } from '../state/state.ts';
 
 const faces = {
   send: { label: 'Send', icon: 'send' },
@@ -13,6 +14,7 @@ const faces = {
 export function SendButton({ onSend }: { readonly onSend: () => void }) {
   const store = useStore();
   const button = useConsole(buttonOf);
+  const idle = useConsole(isIdle);
   const { label, icon } = faces[button];
   const act = () => {
     if (button === 'stop') store.dispatch({ type: 'stop' });
@@ -21,7 +23,7 @@ export function SendButton({ onSend }: { readonly onSend: () => void }) {
   return (
     <button
       type="button"
-      className={`send-button send-${button}`}
+      className={`send-button send-${idle ? 'idle' : button}`}
       aria-label={label}
       title={label}
       aria-disabled={button === 'stopping'}
@@ -30,4 +32,9 @@ export function SendButton({ onSend }: { readonly onSend: () => void }) {
       <Icon name={icon} />
     </button>
   );
+}
+
+/** There is nothing to send. */
+function isIdle({ phase, composer, queue }: ConsoleState): boolean {
+  return phase.name === 'ready' && composer.draft.trim() === '' && queue.chips.length === 0;
 }

@@ -1,5 +1,7 @@
 import { memo, useMemo, useRef, type ReactNode } from 'react';
 import { ApprovalCard } from './approval-card.tsx';
+import { EndRow } from './end-row.tsx';
+import { endPrefix } from '../state/end-line.ts';
 import { groupByTurn, type TurnGroup } from './turn-groups.ts';
 import { Icon } from './icon.tsx';
 import { looseApprovals } from './approval-place.ts';
@@ -89,6 +91,8 @@ const TurnView = memo(function TurnView({ group: { rows }, opened, busy, canFork
       {rows.map((row, at) => {
         const open = busy && row.kind === 'thinking' ? true : (opened.get(row.id) ?? false);
         const live = busy && at === rows.length - 1;
+        if ((row.kind === 'system' || row.kind === 'error') && row.text.startsWith(endPrefix))
+          return <EndRow key={row.id} row={row} rows={rows} canFork={canFork} />;
         return <RowView key={row.id} row={row} open={open} busy={busy} live={live} canFork={canFork} />;
       })}
     </div>

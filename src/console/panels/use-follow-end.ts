@@ -37,7 +37,12 @@ interface Follower {
   readonly onChange: (following: boolean) => void;
 }
 
-function followEnd({ view, inner, onChange }: Follower) {
+interface Following {
+  readonly jump: () => void;
+  readonly end: () => void;
+}
+
+function followEnd({ view, inner, onChange }: Follower): Following {
   let state = followsEnd;
   let own = view.scrollTop;
   const take = (event: ScrollEvent) => {

@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { composerId } from './composer.tsx';
 import { keyCommand, type KeyCommand } from '../state/key-command.ts';
-import { newId } from './new-id.ts';
+import { clientRandom } from '../../client/system.ts';
 import { useStore } from './use-console.ts';
 import type { ActionBody } from '../state/action.ts';
 
@@ -26,7 +26,7 @@ export function useKeys(): void {
 function actionOf(command: KeyCommand): ActionBody {
   switch (command) {
     case 'send':
-      return { type: 'submit', id: newId() };
+      return { type: 'submit', id: clientRandom.token() };
     case 'stop':
       return { type: 'stop' };
     case 'close-overlay':

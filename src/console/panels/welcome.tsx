@@ -1,3 +1,4 @@
+import { Brand } from './brand.tsx';
 import { useConsole, useStore } from './use-console.ts';
 
 /** In place of a transcript: nothing was said yet, or there is nothing to show. */
@@ -22,6 +23,7 @@ export function Welcome() {
   if (!empty || session.kind !== 'new') return null;
   return (
     <div className="welcome">
+      <Brand />
       <h2>What should the agent do?</h2>
       <p>It works on the server, and goes on when this page is closed.</p>
     </div>

@@ -13,10 +13,10 @@ import type { Effect } from '../state/effect.ts';
 import type { Platform } from './platform.ts';
 
 export interface ActionLoop {
-  getState(): ConsoleState;
+  readonly getState: () => ConsoleState;
   /** @returns  Ends it. */
-  subscribe(listener: () => void): () => void;
-  dispatch(action: ActionBody): void;
+  readonly subscribe: (listener: () => void) => () => void;
+  readonly dispatch: (action: ActionBody) => void;
 }
 
 export function createActionLoop(

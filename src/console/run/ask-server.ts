@@ -2,7 +2,7 @@
 
 import { ConflictError, NotFoundError, UhpError, type Client } from '../../client/index.ts';
 import { field } from '../../client/loose.ts';
-import { messageOf, statusOf } from './call-failures.ts';
+import { messageOf } from './call-failures.ts';
 import type { ActionBody } from '../state/action.ts';
 import type { Approval } from '../state/wire.ts';
 import type { Effect } from '../state/effect.ts';
@@ -17,10 +17,7 @@ export async function cancelTurn(client: Client, { turn, responseId }: Of<'cance
   }
 }
 
-export async function steerTurn(
-  client: Client,
-  { responseId, messageId, text }: Of<'steer'>,
-): Promise<ActionBody> {
+export async function steerTurn(client: Client, { responseId, messageId, text }: Of<'steer'>): Promise<ActionBody> {
   try {
     await client.steer(responseId, text, { messageId });
     return { type: 'steered', messageId };
@@ -32,7 +29,7 @@ export async function steerTurn(
 function whyNotSteered(error: unknown): 'ended' | 'unsupported' | 'error' {
   if (!(error instanceof UhpError)) return 'error';
   if (error.code === 'reins_task_ended') return 'ended';
-  return error.status === 501 || error.code === 'reins_steering_unsupported' ? 'unsupported' : 'error';
+  return error.code === 'reins_capability_unsupported' ? 'unsupported' : 'error';
 }
 
 export async function decideApproval(client: Client, effect: Of<'decide'>): Promise<ActionBody> {
@@ -59,4 +56,14 @@ function say({ approvals }: Client, effect: Of<'decide'>): Promise<Approval> {
 function whyNotDecided(error: unknown): 'conflict' | 'closed' | 'error' {
   if (error instanceof ConflictError) return error.code === 'reins_approval_conflict' ? 'conflict' : 'closed';
   return error instanceof NotFoundError ? 'closed' : 'error';
+}
+
+/** As it stands on the server, where a refusal says so. */
+function approvalIn(error: unknown): Approval | null {
+  const told = error instanceof UhpError ? field(error.detail, 'approval') : null;
+  return isApproval(told) ? told : null;
+}
+
+function isApproval(value: unknown): value is Approval {
+  return field(value, 'object') === 'reins.approval' && typeof field(value, 'id') === 'string';
 }

@@ -14,6 +14,8 @@ export const browserPlatform: Platform = {
   openChannel(name) {
     const channel = new BroadcastChannel(name);
     return {
+      // Of a window it would need one; a channel has no other origin.
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin
       say: (message) => channel.postMessage(message),
       hear: (listener) => channel.addEventListener('message', ({ data }) => listener(data)),
       close: () => channel.close(),
@@ -25,13 +27,40 @@ export const browserPlatform: Platform = {
   isOnline: () => navigator.onLine,
   path: () => location.pathname,
   pushPath: (path) => history.pushState(null, '', path),
-  listen({ visibilityChanged, networkChanged, pathChanged, leaving }) {
+  save,
+  pixelsOf,
+  listen(listener) {
     const ending = new AbortController();
     const { signal } = ending;
-    document.addEventListener('visibilitychange', visibilityChanged, { signal });
-    for (const name of ['online', 'offline']) window.addEventListener(name, networkChanged, { signal });
-    window.addEventListener('popstate', pathChanged, { signal });
-    window.addEventListener('pagehide', leaving, { signal });
+    document.addEventListener('visibilitychange', listener.visibilityChanged, { signal });
+    for (const name of ['online', 'offline']) window.addEventListener(name, listener.networkChanged, { signal });
+    window.addEventListener('popstate', listener.pathChanged, { signal });
+    window.addEventListener('pagehide', listener.leaving, { signal });
     return () => ending.abort();
   },
 };
+
+async function pixelsOf(image: Blob): Promise<number | null> {
+  const address = URL.createObjectURL(image);
+  const element = new Image();
+  try {
+    return await new Promise<number | null>((resolve) => {
+      element.addEventListener('load', () => resolve(element.naturalWidth * element.naturalHeight));
+      element.addEventListener('error', () => resolve(null));
+      element.src = address;
+    });
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+/** As bytes of no type, so that no browser opens them by itself. */
+function save(bytes: ArrayBuffer, name: string): void {
+  const url = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser begins to read it a moment later.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

@@ -80,7 +80,13 @@ export function createKept({ clock, storage, owner, onFailure }: KeptParts): Kep
         draftOf(sessionId),
         draft === '' && chips.length === 0 && cwd === null
           ? ''
-          : JSON.stringify({ draft, model, harness, cwd, chips: chips.map(({ state: _, ...chip }) => chip) }),
+          : JSON.stringify({
+              draft,
+              model,
+              harness,
+              cwd,
+              chips: chips.map(({ id, text, attachments }) => ({ id, text, attachments })),
+            }),
       ),
     dropDraft: (sessionId) => write(draftOf(sessionId), ''),
     readPreferences: () => preferencesFrom(read('preferences')),

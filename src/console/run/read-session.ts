@@ -3,7 +3,8 @@
 
 import { foldStored } from '../state/from-history.ts';
 import { earlierRows } from '../state/load-earlier.ts';
-import { NotFoundError, UhpError, type Client, type TaskEvent, type TurnItem } from '../../client/index.ts';
+import { mayPass } from './call-failures.ts';
+import { UhpError, type Client, type TaskEvent, type TurnItem } from '../../client/index.ts';
 import type { ActionBody } from '../state/action.ts';
 import type { Kept } from './kept.ts';
 import type { StoredTurn } from '../state/stored-turn.ts';
@@ -22,7 +23,7 @@ export async function readSession(
   ]);
   const last = items.at(-1);
   const running = last?.status === 'in_progress' ? last : null;
-  const { turns, more } = await readBack(client, running === null ? items : items.slice(0, -1), signal);
+  const { turns, more } = await readBack({ client, signal }, running === null ? items : items.slice(0, -1));
   return {
     type: 'session_loaded',
     session,
@@ -45,24 +46,29 @@ export async function readEarlier(
 ): Promise<ActionBody> {
   const items = await client.sessions.turns(sessionId, { signal });
   const end = items.findIndex(({ id }) => id === upTo);
-  return { type: 'earlier_loaded', ...(await readBack(client, items.slice(0, end + 1), signal, upTo)) };
+  return { type: 'earlier_loaded', ...(await readBack({ client, signal }, items.slice(0, end + 1), upTo)) };
+}
+
+interface Reading {
+  readonly client: Client;
+  readonly signal: AbortSignal;
 }
 
 /** From the last one backwards, until there are enough rows. @param beside  A turn whose rows do not count. */
-async function readBack(client: Client, items: readonly TurnItem[], signal: AbortSignal, beside?: string) {
+async function readBack(by: Reading, items: readonly TurnItem[], beside?: string) {
   const turns: StoredTurn[] = [];
   let [rows, left] = [0, items.length];
   while (left > 0 && rows < earlierRows) {
     const item = items[--left];
     if (item === undefined) break;
-    const turn = await readTurn(client, item, signal);
+    const turn = await readTurn(by, item);
     turns.unshift(turn);
     if (item.id !== beside) rows += foldStored(turn).rows.length;
   }
   return { turns, more: left > 0 };
 }
 
-async function readTurn(client: Client, item: TurnItem, signal: AbortSignal): Promise<StoredTurn> {
+async function readTurn({ client, signal }: Reading, item: TurnItem): Promise<StoredTurn> {
   const { responseId: id, user, startedMs } = startOf(item);
   const events = await readLog(client, id, signal);
   const source =
@@ -79,13 +85,17 @@ async function readLog(client: Client, responseId: string, signal: AbortSignal):
     for await (const { event } of client.streamOnce({ responseId, after: -1, reinsEvents: true }, { signal })) {
       if (event === null) continue;
       if (events.push(event) > maxEvents) return null;
-      if (event.type === 'response.completed' || event.type === 'response.incomplete' || event.type === 'response.failed')
+      if (
+        event.type === 'response.completed' ||
+        event.type === 'response.incomplete' ||
+        event.type === 'response.failed'
+      )
         return events;
     }
     return null;
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof UhpError && !(error instanceof NotFoundError && error.code === 'not_found')) return null;
+    if (error instanceof UhpError && !mayPass(error)) return null;
     throw error;
   }
 }

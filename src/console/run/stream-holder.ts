@@ -17,14 +17,14 @@ export interface StreamHolder {
   /** The same for a reading of the response, beside the stream; a new one replaces the one before it. */
   beginReading(turn: TurnId, delayMs: number): Promise<AbortSignal | null>;
   /** A byte has come. */
-  touch(): void;
+  readonly touch: () => void;
   /** Since the last byte; 0 where there is no stream. */
-  silentMs(): number;
+  readonly silentMs: () => number;
   /** @returns  Whether a slot was won for this turn. */
   wantSlot(turn: TurnId): Promise<boolean>;
   stopWaiting(): void;
   letGo(turn: TurnId): void;
-  close(): void;
+  readonly close: () => void;
 }
 
 export function createStreamHolder(

@@ -1,7 +1,7 @@
 // At most four streams per browser: over HTTP/1.1 it opens six connections to a host and no more, and the other two are for
 // everything else (C-040). A slot is a lock that a tab holds; a tab that is gone holds none.
 
-import type { Platform } from './platform.ts';
+import type { Locks, Platform } from './platform.ts';
 
 const slotNames = [0, 1, 2, 3].map((slot) => `reins-stream-${slot}`);
 
@@ -22,7 +22,7 @@ export function createStreamSlots(locks: Platform['locks']): StreamSlots {
     const free = { release: () => {} };
     return { take: async () => free, wait: async () => free };
   }
-  const hold = (name: string, options: LockOptions) =>
+  const hold = (name: string, options: Parameters<Locks['request']>[1]) =>
     new Promise<Slot | null>((resolve) => {
       const asked = locks.request(name, options, (lock) =>
         lock === null ? resolve(null) : new Promise<void>((release) => resolve({ release })),

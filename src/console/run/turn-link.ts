@@ -48,7 +48,7 @@ export async function sendTurn(parts: LinkParts, effect: Of<'send'>): Promise<vo
     loop.dispatch({ type: 'received', turn, from, events });
     pollAndWait(parts, turn);
   } catch (error) {
-    if (!signal.aborted) fail(parts, turn, error, () => refuse(parts, turn, error));
+    if (!signal.aborted) fail(parts, { turn, error, ifRefused: () => refuse(parts, turn, error) });
   }
 }
 
@@ -63,7 +63,7 @@ export async function attachTurn(parts: LinkParts, { turn, responseId, after, de
     const isOpen = await follow(parts, { turn, source: { responseId, after, reinsEvents: true }, signal });
     if (!signal.aborted) lose(parts, turn, isOpen ? 'broken' : unheard);
   } catch (error) {
-    if (!signal.aborted) fail(parts, turn, error, () => lose(parts, turn, unheard));
+    if (!signal.aborted) fail(parts, { turn, error, ifRefused: () => lose(parts, turn, unheard) });
   }
 }
 
@@ -157,7 +157,13 @@ export function giveSlotAway({ holder, loop }: LinkParts): void {
     loop.dispatch({ type: 'poll_only', turn: turn.id });
 }
 
-function fail(parts: LinkParts, turn: TurnId, error: unknown, ifRefused: () => void): void {
+interface Failed {
+  readonly turn: TurnId;
+  readonly error: unknown;
+  readonly ifRefused: () => void;
+}
+
+function fail(parts: LinkParts, { turn, error, ifRefused }: Failed): void {
   if (error instanceof AuthenticationError) parts.onSignedOut();
   else if (mayPass(error)) lose(parts, turn, 'broken');
   // A fault of this page would only come again.

@@ -97,6 +97,8 @@ export type SessionAction =
       readonly draft: Partial<Composer>;
       readonly chips: readonly Chip[];
     }
+  /** Begun in a session elsewhere: in another tab, or by somebody else (C-040). */
+  | { readonly type: 'task_found'; readonly sessionId: string; readonly running: RunningTurn }
   /** Of the simple mode. */
   | { readonly type: 'rows_restored'; readonly rows: readonly Row[]; readonly draft: Partial<Composer> }
   | { readonly type: 'session_missing'; readonly sessionId: string; readonly message: string }

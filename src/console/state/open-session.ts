@@ -85,6 +85,15 @@ function takeUp(state: ConsoleState, running: RunningTurn, reads: readonly Effec
   return withEffects(busy, ...reads, { type: 'attach', turn: turn.id, responseId, after: -1, delayMs: 0 });
 }
 
+/** Only where it is news: the open session is at rest, and has not shown this task. */
+export function takeFound(state: ConsoleState, { sessionId, running }: Of<'task_found'>): Reduced {
+  const { session, phase, newest, rows, responses } = state;
+  const { responseId } = running;
+  const shown = (newest ?? rows).some(({ turn }) => (responses.get(turn) ?? turn) === responseId);
+  if (phase.name !== 'ready' || session.kind !== 'open' || session.id !== sessionId || shown) return stay(state);
+  return takeUp(newest === null ? state : { ...state, rows: newest, newest: null, earlier: 'more' }, running, []);
+}
+
 /** What this browser kept of the simple mode. */
 export function restoreRows(
   state: ConsoleState,

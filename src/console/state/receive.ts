@@ -143,7 +143,7 @@ function openedBy(
     share: { kind: 'unknown' },
   };
   // What was kept for a session without a name is now kept for this one.
-  const unnamed = { ...saveDraft(initialState), sessionId: null };
+  const unnamed = saveDraft(initialState);
   return withEffects(opened, { type: 'navigate', sessionId }, unnamed, saveDraft(opened), {
     type: 'loadSessions',
     cursor: null,

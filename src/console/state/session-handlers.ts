@@ -1,7 +1,7 @@
 import { changeAttachment } from './composer.ts';
 import { forgetSession, settleSearch, takeSessions } from './session-list.ts';
 import { loadApprovals } from './approvals.ts';
-import { missSession, restoreRows, takeSession } from './open-session.ts';
+import { missSession, restoreRows, takeFound, takeSession } from './open-session.ts';
 import { stay } from './reduced.ts';
 import { takeEarlier } from './load-earlier.ts';
 import type { Handlers } from './handlers.ts';
@@ -9,6 +9,7 @@ import type { SessionAction } from './action.ts';
 
 export const sessionHandlers: Handlers<SessionAction['type']> = {
   session_loaded: takeSession,
+  task_found: takeFound,
   rows_restored: (state, { rows, draft }) => restoreRows(state, rows, draft),
   session_missing: missSession,
   earlier_loaded: takeEarlier,

@@ -1,12 +1,5 @@
 import type { ProviderName } from '../../core/provider-names.ts';
-
-/** Dollars for a million tokens, where one price holds for every length of prompt. */
-export interface TokenPrices {
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead?: number;
-  readonly cacheWrite?: number;
-}
+import type { TokenPrices } from '../../core/cost.ts';
 
 export interface CatalogueEntry {
   /** Canonical: the maker's name in lower case, version with dots, no provider in it (UD-84). */
@@ -18,7 +11,7 @@ export interface CatalogueEntry {
   readonly contextTokens: number | null;
   /** Tokens of one reply; null = unknown. */
   readonly maxOutputTokens: number | null;
-  /** Absent: unknown, or not one price. */
+  /** Where one price holds for every length of prompt; absent: none does, or it is unknown. */
   readonly dollarsPerMillionTokens?: TokenPrices;
   /** Media types that a prompt may hold. */
   readonly accepts: readonly string[];

@@ -4,7 +4,7 @@
 //     the catalogue. The provider's own name for it is found when the model is opened.
 // C2. Availability is computed from credentials, never asserted (U-143); `demo` needs none.
 
-import { catalogueEntries, type CatalogueEntry, type TokenPrices } from './catalogue-data.ts';
+import { catalogueEntries, type CatalogueEntry } from './catalogue-data.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { createProviders, credentialHint, hasCredential, providerOptionsOf, traitsOf } from './providers.ts';
 import { isProviderName, providerNames, type ProviderName } from '../../core/provider-names.ts';
@@ -13,6 +13,7 @@ import type { ProvidersSettings } from './providers.ts';
 import type { Model, OpenedModel } from '../model.ts';
 import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
 import type { ModelRef } from '../../core/outcome.ts';
+import type { TokenPrices } from '../../core/cost.ts';
 
 export interface CatalogueOptions {
   /** Beside the built-in ones, or in place of those with the same id (`models.catalogue`). */

@@ -1,7 +1,7 @@
 // The Gemini CLI. Its own rules are turned into questions by a policy file, so that every call asks; a rule for shell commands
 // needs a pattern of arguments, since those that it holds for safe are let through otherwise. Configuration of the workspace
 // would start servers and run commands (H-084), and cannot be switched off but by distrust, which also switches off all MCP
-// servers: so a workspace that brings some is distrusted, and any other is not.
+// servers: so a workspace that brings some is distrusted unless its operator wants that, and any other is not.
 
 import { commandOf } from '../foreign/command-of.ts';
 import { createFinder } from '../foreign/find-runtime.ts';
@@ -100,10 +100,10 @@ export function createGeminiCliRuntime(parts: AcpParts): ForeignRuntime {
 async function launch(options: OpenNative, path: string, host: Environment): Promise<AcpLaunch> {
   const { home, temporary, workspace, model, lease, config } = options;
   const folder = join(home, '.gemini');
-  const isTrusted = !existsSync(join(workspace, '.gemini'));
+  const isTrusted = config.workspaceConfig === true || !existsSync(join(workspace, '.gemini'));
   const policy = join(home, 'policy.toml');
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writePrivate(join(folder, 'settings.json'), settings);
+  await writePrivate(join(folder, 'settings.json'), settingsFor(config.workspaceConfig === true));
   await writePrivate(join(folder, 'GEMINI.md'), instructionsOf(config) ?? '');
   await writePrivate(policy, policyFor(config.disabledTools));
   await placeSkills(options.skillFolders, join(folder, 'skills'));
@@ -126,13 +126,13 @@ async function launch(options: OpenNative, path: string, host: Environment): Pro
   };
 }
 
-const settings: JsonObject = {
+const settingsFor = (runsHooks: boolean): JsonObject => ({
   security: { auth: { selectedType: 'gemini-api-key' }, folderTrust: { enabled: true } },
   general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
   privacy: { usageStatisticsEnabled: false },
   telemetry: { enabled: false },
-  hooksConfig: { enabled: false },
-};
+  hooksConfig: { enabled: runsHooks },
+});
 
 /** What is refused for good is not even offered to the model. */
 export function policyFor(disabledTools: readonly string[]): string {

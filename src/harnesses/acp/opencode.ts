@@ -1,5 +1,5 @@
 // OpenCode over ACP. It runs plugins and servers that the workspace configures, and no switch of it keeps it from that
-// entirely (H-084): where a workspace brings any, it is not started.
+// entirely (H-084): where a workspace brings any, it is started only where its operator wants that.
 
 import { createAcpRuntime, type AcpParts } from './acp-runtime.ts';
 import { createFinder } from '../foreign/find-runtime.ts';
@@ -82,7 +82,8 @@ export function createOpencodeRuntime(parts: AcpParts): ForeignRuntime {
 
 async function launch(options: OpenNative, program: string, host: Environment): Promise<AcpLaunch> {
   const { home, temporary, workspace, config, mcpServers } = options;
-  const found = configurationIn(workspace);
+  const isTrusted = config.workspaceConfig === true;
+  const found = isTrusted ? null : configurationIn(workspace);
   if (found !== null) {
     const message = `OpenCode was not started: ${found} would be run, which this server does not allow.`;
     throw unavailable(message);
@@ -97,8 +98,12 @@ async function launch(options: OpenNative, program: string, host: Environment): 
     `XDG_${name.toUpperCase()}_HOME`,
     join(home, name),
   ]);
-  const env = runtimeEnvironment(host, { home, temporary, own: { ...Object.fromEntries(folders), ...switches } });
-  return { program, args: ['acp', '--pure'], env, mcpServers, foreword: null };
+  const env = runtimeEnvironment(host, {
+    home,
+    temporary,
+    own: { ...Object.fromEntries(folders), ...switches, ...(isTrusted ? {} : isolated) },
+  });
+  return { program, args: isTrusted ? ['acp'] : ['acp', '--pure'], env, mcpServers, foreword: null };
 }
 
 const switches = Object.fromEntries(
@@ -107,7 +112,6 @@ const switches = Object.fromEntries(
     'DISABLE_MODELS_FETCH',
     'DISABLE_LSP_DOWNLOAD',
     'DISABLE_SHARE',
-    'DISABLE_PROJECT_CONFIG',
     'DISABLE_CLAUDE_CODE',
     'DISABLE_EXTERNAL_SKILLS',
   ].map((name) => [`OPENCODE_${name}`, '1']),
@@ -139,6 +143,8 @@ function settingsFor({ lease, model, config }: OpenNative, instructions: string)
     },
   };
 }
+
+const isolated = { OPENCODE_DISABLE_PROJECT_CONFIG: '1' };
 
 /** One permission stands for all tools that change files. */
 const permissionOf = (tool: string) => (/^(write|edit|multiedit|patch|apply_patch)$/.test(tool) ? 'edit' : tool);

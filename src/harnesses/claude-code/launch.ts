@@ -24,9 +24,10 @@ export function argumentsOf({ config }: OpenNative, session: { readonly id: stri
     '--permission-prompt-tool=stdio',
     '--permission-mode=default',
     '--await-initialize',
-    // Neither settings, hooks nor servers of the workspace or of a user (H-084).
-    '--setting-sources=',
-    '--strict-mcp-config',
+    // Settings, hooks and servers of a user never, of the workspace only where its operator wants them (H-084).
+    ...(config.workspaceConfig === true
+      ? ['--setting-sources=project,local']
+      : ['--setting-sources=', '--strict-mcp-config']),
     `--disallowedTools=${disabled.join(',')}`,
     session.resume ? `--resume=${session.id}` : `--session-id=${session.id}`,
   ];

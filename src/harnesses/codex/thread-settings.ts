@@ -17,6 +17,7 @@ export interface ThreadChoices {
  */
 export function threadSettings(open: OpenNative, { sandbox, catalogue }: ThreadChoices): JsonObject {
   const { workspace, model, lease, marker, config, mcpServers } = open;
+  const isTrusted = config.workspaceConfig === true;
   return {
     cwd: workspace,
     model,
@@ -26,7 +27,7 @@ export function threadSettings(open: OpenNative, { sandbox, catalogue }: ThreadC
     sandbox,
     developerInstructions: instructionsOf(config, config.disabledTools) ?? '',
     config: {
-      ...features(config.disabledTools, config.permissions?.questions === true),
+      ...features(config, isTrusted),
       'model_providers.reins': {
         name: 'Reins',
         base_url: `${lease.url}/v1`,
@@ -48,7 +49,7 @@ export function threadSettings(open: OpenNative, { sandbox, catalogue }: ThreadC
       'agents.enabled': false,
       // A trusted folder's `.codex/` is loaded, its MCP servers are run outside of the sandbox, and a folder is trusted by opening
       // it. The dotted form of this key has no effect (H-084).
-      projects: { [workspace]: { trust_level: 'untrusted' } },
+      projects: { [workspace]: { trust_level: isTrusted ? 'trusted' : 'untrusted' } },
       'shell_environment_policy.inherit': 'core',
       'shell_environment_policy.set': { [treeVariable]: marker },
       // Who decides on the network is who decides on the command.
@@ -68,11 +69,9 @@ const neverOn: readonly string[] = [
   // These go on beside the turn.
   'multi_agent',
   'goals',
-  // These reach out for services that nobody asked for, or run what the workspace brings.
+  // These reach out for services that nobody asked for.
   'apps',
-  'plugins',
   'remote_plugin',
-  'hooks',
   'tool_suggest',
   'image_generation',
   'skill_mcp_dependency_install',
@@ -83,10 +82,16 @@ const neverOn: readonly string[] = [
   'unbounded_connection_retries',
 ];
 
-function features(disabledTools: readonly string[], questions: boolean): JsonObject {
-  const off = [...neverOn, ...disabledTools.flatMap((name) => removes[name] ?? [])];
+/** What these run, the workspace brings (H-084). */
+const ofWorkspace: readonly string[] = ['plugins', 'hooks'];
+
+function features({ disabledTools, permissions }: OpenNative['config'], isTrusted: boolean): JsonObject {
+  const off = [...neverOn, ...(isTrusted ? [] : ofWorkspace), ...disabledTools.flatMap((name) => removes[name] ?? [])];
   const entries = off.map((name) => [`features.${name}`, false] as const);
-  return { ...Object.fromEntries(entries), 'features.default_mode_request_user_input': questions };
+  return {
+    ...Object.fromEntries(entries),
+    'features.default_mode_request_user_input': permissions?.questions === true,
+  };
 }
 
 function mcpServer({ name, server }: ResolvedMcpServer, { marker, config }: OpenNative): JsonObject {

@@ -59,6 +59,6 @@ test('O4, P-076, H-122: deltas that nobody takes are joined; what is still too m
   const flooded = outlet.open();
   for (let n = 0; n < 20_000; n++) outlet.tell([text(`${n}`)]);
   const facts = await flooded.take();
-  expect([facts.length, facts.at(-1)]).toMatchObject([10_001, { end: { error: { type: 'AdapterProtocolError' } } }]);
+  expect([facts.length, facts.at(-1)]).toMatchObject([10_001, { end: { error: { type: 'AdapterOverflowError' } } }]);
   expect(overflows).toEqual(['stopped']);
 });

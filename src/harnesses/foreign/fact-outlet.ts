@@ -79,9 +79,9 @@ export class FactOutlet {
   /** A turn does not outlast its program. Resolves when that is gone, with what its operator should read. */
   follow(process: Pick<LineProcess, 'gone' | 'diagnostics'>): Promise<string> {
     const { label, logger } = this.#o;
-    return process.gone.then(({ how, toOperator }) => {
+    return process.gone.then(({ how, type, toOperator }) => {
       if (this.isOpen) logger.warn('An agent went away in a turn.', { label, how, diagnostics: process.diagnostics() });
-      this.fail(harnessError(`${label} ${how} while it was at work.`));
+      this.fail({ type, message: `${label} ${how} while it was at work.`, retryable: false });
       return toOperator;
     });
   }
@@ -93,7 +93,7 @@ export class FactOutlet {
 
   #overflow(): void {
     const message = `${this.#o.label} went on faster than its events could be kept.`;
-    this.fail({ type: 'AdapterProtocolError', message, retryable: false });
+    this.fail({ type: 'AdapterOverflowError', message, retryable: false });
     this.#o.onOverflow();
   }
 

@@ -14,13 +14,15 @@ import { createWarmSessions, type Holder, type Warm, type WarmLimits } from './w
 import { canonicalJson, isJsonObject } from '../../core/json.ts';
 import { digestOf } from './turn-calls.ts';
 import { TurnBook, type GateRequest } from './turn-book.ts';
-import { driveTurn, type LiveTurn, type SilenceLimits } from './drive-turn.ts';
+import { driveTurn } from './drive-turn.ts';
+import type { LiveTurn } from './live-turn.ts';
+import type { SilenceLimits } from './turn-silence.ts';
 import { goOnText, wordOn } from './resume-words.ts';
 import { harnessError, lastSaid, timeEnding } from './turn-endings.ts';
 import { evolve, type PendingEntry, type RunState } from '../../core/run-state.ts';
 import { hash } from 'node:crypto';
 import { quoteHistory } from './quote-history.ts';
-import { NoRoomError, type PlaceRequest, type ProcessPool } from './process-pool.ts';
+import { NoRoomError, type ProcessPool } from './process-pool.ts';
 import { openNative } from './open-native.ts';
 import { RuntimeFault, type ForeignRuntime, type NativeInput, type ResolvedMcpServer } from './runtime.ts';
 import { stopOf } from '../../core/stop-turn.ts';
@@ -201,7 +203,7 @@ class ForeignRun {
   /** @param before  The conversation that the prompt goes on from: what a runtime that does not remember it is told (F3). */
   async *#run(state: RunState, input: NativeInput, o: { before: readonly Message[]; opened?: Warm }): Groups {
     const book = new TurnBook(state, this.#o.parts.models.nativeName(state.requested));
-    const { session, extras } = o.opened ?? (yield* this.#open(state, 'new'));
+    const { session, extras } = o.opened ?? (yield* this.#open(state));
     for (const what of extras.degraded) book.degrade(what);
     for (const { tool, approvalId } of this.#passes.values()) book.expect(tool, approvalId);
     const isRebuilt = !session.resumed && session.turns === 0 && o.before.length > 0;
@@ -255,7 +257,7 @@ class ForeignRun {
   /** F2, and a run whose server was stopped: what is open is closed, and the runtime is told to go on. */
   async *#resume(state: RunState, { cause, leftBy }: Pick<AttachOptions, 'cause' | 'leftBy'>): Groups {
     await this.#o.parts.homes.endElsewhere(this.#o.options.sessionId, this.#o.runtime.base);
-    const opened = yield* this.#open(state, 'begun');
+    const opened = yield* this.#open(state);
     const nowMs = this.#o.parts.clock.now();
     const book = new TurnBook(state, this.#o.parts.models.nativeName(state.requested));
     const drafts: EventDraft[] = [];
@@ -292,7 +294,7 @@ class ForeignRun {
   }
 
   /** The warm session of this configuration, or a new process of it, as soon as there is room (F4). */
-  async *#open(state: RunState, kind: PlaceRequest['kind']): AsyncGenerator<readonly EventDraft[], Warm, Taken> {
+  async *#open(state: RunState): AsyncGenerator<readonly EventDraft[], Warm, Taken> {
     const { runtime, parts, options, turn, warm, holder } = this.#o;
     const { sessionId, workspace } = options;
     const { config, requested } = state;
@@ -302,7 +304,6 @@ class ForeignRun {
     const fingerprint = hash('sha256', canonicalJson(toPlain({ settings, requested, mcpServers, skillFolders })));
     let position: number | null = null;
     const taken = warm.take(sessionId, holder, {
-      kind,
       fingerprint,
       // Its session is its own, and ends with it (A-014).
       isLast: config?.attached !== undefined,

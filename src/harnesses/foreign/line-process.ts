@@ -51,6 +51,7 @@ export interface LineProcess {
 export interface Gone {
   /** As "exited with code 1". */
   readonly how: string;
+  readonly type: 'HarnessError' | 'AdapterOverflowError';
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   /** The same as a sentence, with the tail of its diagnostics. */
@@ -87,34 +88,34 @@ export async function startLineProcess(options: LineProcessOptions): Promise<Lin
     return stopping;
   };
   const exited = child.exited.then(howItEnded);
-  let useless: string | null = null;
-  const endUnlessGone = async (how: string, ms: number) => {
+  let useless: Pick<Gone, 'how' | 'type'> | null = null;
+  const endUnlessGone = async (why: Pick<Gone, 'how' | 'type'>, ms: number) => {
     await within(child.exited, { clock, ms });
     // Only one that is still there has to be ended (N4).
     if ((await Promise.race([exited, Promise.resolve(null)])) !== null || stopping !== null) return;
-    useless ??= how;
+    useless ??= why;
     await stop().catch((cause: unknown) => note(String(cause)));
   };
   const values = readValues(child, options, note).then(
-    () => void endUnlessGone('closed its output', farewellMs),
+    () => void endUnlessGone(fault('closed its output'), farewellMs),
     (cause: unknown) => {
       note(String(cause));
       // It may well end by itself now that nobody reads: that is not why.
-      useless = cause instanceof OversizedLineError ? 'wrote a line that is too long' : 'could not be read';
+      useless = cause instanceof OversizedLineError ? tooLong : fault('could not be read');
       void endUnlessGone(useless, 0);
     },
   );
   const read = Promise.allSettled([values, readDiagnostics(child, tail)]);
   const gone = exited.then(async (exit): Promise<Gone> => {
     await read;
-    const how = useless ?? exit.how;
-    return { ...exit, how, toOperator: `${label} ${how}. ${diagnostics()}`.trimEnd() };
+    const why = { ...exit, ...useless };
+    return { ...why, toOperator: `${label} ${why.how}. ${diagnostics()}`.trimEnd() };
   });
   return {
     send(value) {
       if (child.stdin?.writable !== true) return;
-      child.stdin.write(`${JSON.stringify(value)}\n`, (fault) => {
-        if (fault) void endUnlessGone('closed its input', farewellMs);
+      child.stdin.write(`${JSON.stringify(value)}\n`, (refused) => {
+        if (refused) void endUnlessGone(fault('closed its input'), farewellMs);
       });
     },
     endInput: () => void child.stdin?.end(),
@@ -138,9 +139,12 @@ async function readValues(
 
 function howItEnded(exit: ProcessExit): Omit<Gone, 'toOperator'> {
   return exit.how === 'exited'
-    ? { how: `exited with code ${exit.code}`, code: exit.code, signal: null }
-    : { how: `was ended by ${exit.signal}`, code: null, signal: exit.signal };
+    ? { ...fault(`exited with code ${exit.code}`), code: exit.code, signal: null }
+    : { ...fault(`was ended by ${exit.signal}`), code: null, signal: exit.signal };
 }
+
+const fault = (how: string) => ({ how, type: 'HarnessError' }) as const;
+const tooLong = { how: 'wrote a line that is too long', type: 'AdapterOverflowError' } as const;
 
 async function readDiagnostics(child: RunningProcess, tail: ReturnType<typeof keepEnds>): Promise<void> {
   for await (const chunk of child.stderr) tail.add(chunk);

@@ -10,10 +10,9 @@ function rig(own: Partial<PoolBounds> = {}) {
   const pool = createProcessPool({ ...bounds, ...own }, { clock });
   const letGo: string[] = [];
   /** One that is gone as soon as it is asked to. */
-  const take = (name: string, o: { kind?: 'new' | 'begun'; signal?: AbortSignal; seen?: number[] } = {}) => {
-    const { kind = 'new', signal = new AbortController().signal, seen = [] } = o;
+  const take = (name: string, o: { signal?: AbortSignal; seen?: number[] } = {}) => {
+    const { signal = new AbortController().signal, seen = [] } = o;
     const taken: Promise<Place> = pool.take({
-      kind,
       signal,
       onPosition: (position) => void seen.push(position),
       letGo() {
@@ -54,7 +53,7 @@ test('Q3: room is made of the longest idle, then of the longest parked beyond th
 test('Q1: the place of one that is being ended is not given out before it is gone', async () => {
   const { pool, take } = rig({ most: 1 });
   let asked = 0;
-  const slow = await pool.take({ kind: 'new', signal: new AbortController().signal, letGo: () => void asked++ });
+  const slow = await pool.take({ signal: new AbortController().signal, letGo: () => void asked++ });
   slow.use('idle');
   const next = take('next');
   expect([await isOpen(next), asked]).toEqual([true, 1]);
@@ -63,7 +62,7 @@ test('Q1: the place of one that is being ended is not given out before it is gon
   await next;
 });
 
-test('Q4: too many new ones are refused, those that were begun before are not, and a stop or the time ends a wait', async () => {
+test('Q4: the pool says when as many wait as may and refuses none that was accepted; a stop or the time ends a wait', async () => {
   const { clock, pool, take } = rig();
   await take('a');
   await take('b');
@@ -73,14 +72,13 @@ test('Q4: too many new ones are refused, those that were begun before are not, a
   const first = take('c', { signal: stop.signal });
   const second = take('d', { seen });
   expect(pool.isFull).toBe(true);
-  await expect(take('e')).rejects.toThrow(NoRoomError);
-  const begun = take('f', { kind: 'begun' });
+  const accepted = take('e');
   stop.abort(new Error('stopped'));
   await expect(first).rejects.toThrow('stopped');
   expect(seen).toEqual([2, 1]);
   await clock.advance(60_000);
   await expect(second).rejects.toThrow('No process was free for the task in 60 s.');
-  await expect(begun).rejects.toThrow(NoRoomError);
+  await expect(accepted).rejects.toThrow(NoRoomError);
   expect(clock.pending).toBe(0);
   await expect(take('g', { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before');
 });
@@ -93,7 +91,7 @@ test('idle ones beyond their bound go at once, the oldest first', async () => {
 });
 
 const act = fc.oneof(
-  fc.record({ is: fc.constant('take' as const), kind: fc.constantFrom('new' as const, 'begun' as const) }),
+  fc.record({ is: fc.constant('take' as const) }),
   fc.record({
     is: fc.constantFrom('busy' as const, 'idle' as const, 'parked' as const, 'drop' as const),
     which: fc.nat(30),
@@ -112,13 +110,13 @@ interface One {
 }
 
 /** Takes one, and notes what becomes of it. */
-async function one(pool: ProcessPool, made: { number: number; kind: 'new' | 'begun'; served: number[] }): Promise<One> {
+async function one(pool: ProcessPool, made: { number: number; served: number[] }): Promise<One> {
   const own: One = { number: made.number, stop: new AbortController(), state: 'waiting', use: 'busy', place: null };
   const letGo = () => {
     expect(own.use).not.toBe('busy');
     own.use = 'leaving';
   };
-  pool.take({ kind: made.kind, signal: own.stop.signal, letGo }).then(
+  pool.take({ signal: own.stop.signal, letGo }).then(
     (place) => {
       own.place = place;
       own.state = 'held';
@@ -146,7 +144,7 @@ async function play(
     return some[which % Math.max(1, some.length)];
   };
   for (const next of acts) {
-    if (next.is === 'take') all.push(await one(pool, { number: all.length, kind: next.kind, served }));
+    if (next.is === 'take') all.push(await one(pool, { number: all.length, served }));
     else if (next.is === 'time') await clock.advance(next.ms);
     else if (next.is === 'cancel') pick(next.which, 'waiting')?.stop.abort();
     else if (next.is === 'gone') {

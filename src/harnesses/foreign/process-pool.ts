@@ -4,8 +4,8 @@
 // Q2. Who finds no room waits, and nobody who comes later is served before him.
 // Q3. For those who wait room is made: the longest idle goes first, then, where more than `mostParked` are parked, the longest
 //     parked. One at work is never touched.
-// Q4. Whoever waits hears the end of it: a place, his signal's reason, or that it took too long. Of new ones only `mostWaiting`
-//     may wait; what was begun before is not refused.
+// Q4. Whoever waits hears the end of it: a place, his signal's reason, or that it took too long. `mostWaiting` is asked about at
+//     the door, before a task is accepted: one that was accepted waits, however many were in the same instant.
 
 import { RuntimeFault } from './runtime.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -28,8 +28,6 @@ export interface Place extends Disposable {
 }
 
 export interface PlaceRequest {
-  /** New ones are refused where too many wait (Q4). */
-  readonly kind: 'new' | 'begun';
   readonly signal: AbortSignal;
   /** Ends what holds the place, and disposes of that in the end. Must not throw. */
   readonly letGo: () => void;
@@ -38,9 +36,9 @@ export interface PlaceRequest {
 }
 
 export interface ProcessPool {
-  /** @throws NoRoomError  Too many wait, or it took too long. */
+  /** @throws NoRoomError  It took too long. */
   take(request: PlaceRequest): Promise<Place>;
-  /** A new one would be refused. */
+  /** As many wait as may (Q4). */
   readonly isFull: boolean;
 }
 
@@ -138,16 +136,14 @@ export function createProcessPool(bounds: PoolBounds, { clock }: { readonly cloc
     });
   }
 
-  const pool: ProcessPool = {
+  return {
     async take(request) {
       request.signal.throwIfAborted();
       if (line.size === 0 && hasRoom()) return hold(request);
-      if (request.kind === 'new' && pool.isFull) throw new NoRoomError('As many tasks wait for a process as may.');
       return wait(request);
     },
     get isFull() {
       return !hasRoom() && toLeave() === undefined && line.size >= bounds.mostWaiting;
     },
   };
-  return pool;
 }

@@ -127,7 +127,8 @@ export interface NativeTurn {
 }
 
 export type GateWord =
-  | { readonly say: 'allow' }
+  /** The note is for the tool, where the runtime has a place for it (P-089). */
+  | { readonly say: 'allow'; readonly note?: string }
   /** The note reaches the model where the runtime lets it (H-043). */
   | { readonly say: 'deny'; readonly note: string }
   /** By question id. Null: the person declined. */

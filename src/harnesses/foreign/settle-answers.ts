@@ -12,7 +12,7 @@ export interface Settled {
 
 /** What a word on a pending call means for the runtime and for the log. */
 export function settleAnswers(gate: GateRequest, { decided }: PendingEntry): Settled {
-  const note = decided?.note === undefined ? '' : ` ${decided.note}`;
+  const { note } = decided ?? {};
   const denied = (content: string): Settled => ({
     word: gate.is === 'question' ? { say: 'answers', answers: null } : { say: 'deny', note: content },
     outcome: 'denied',
@@ -20,7 +20,7 @@ export function settleAnswers(gate: GateRequest, { decided }: PendingEntry): Set
   });
   switch (decided?.decision) {
     case 'approve':
-      return { word: { say: 'allow' }, outcome: 'denied', content: '' };
+      return { word: { say: 'allow', ...(note === undefined ? {} : { note }) }, outcome: 'denied', content: '' };
     case 'answer': {
       const content = decided.output?.content ?? '';
       return { word: { say: 'answers', answers: answersIn(gate, content) }, outcome: 'answered', content };
@@ -36,7 +36,7 @@ export function settleAnswers(gate: GateRequest, { decided }: PendingEntry): Set
     case 'retry':
     case 'abort':
     case undefined:
-      return denied(`Not run. A person refused this call.${note}`);
+      return denied(`Not run. A person refused this call.${note === undefined ? '' : ` ${note}`}`);
   }
 }
 

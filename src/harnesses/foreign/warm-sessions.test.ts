@@ -16,7 +16,6 @@ function rig(most = 2) {
     const { name = 'a', of = session, ...own } = o;
     return warm.take(of, holder, {
       fingerprint: name,
-      kind: 'new',
       signal: new AbortController().signal,
       isLast: false,
       open: async () => {
@@ -71,7 +70,7 @@ test('M1: who held it before lets go of nothing: the process of the turn that to
   await take(after);
   await warm.release(session, before);
   await clock.advance(20_000);
-  const other = pool.take({ kind: 'new', signal: AbortSignal.timeout(1), letGo: () => undefined });
+  const other = pool.take({ signal: AbortSignal.timeout(1), letGo: () => undefined });
   await expect(other).rejects.toThrow();
   expect(stopped).toEqual([]);
 });

@@ -5,7 +5,7 @@
 // M2. A place is held from before the start of a process to after its end.
 
 import type { Clock } from '../../core/clock.ts';
-import type { LiveTurn } from './drive-turn.ts';
+import type { LiveTurn } from './live-turn.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Place, PlaceRequest, ProcessPool } from './process-pool.ts';
 import type { StoppedTree } from '../../process/stop-tree.ts';

@@ -75,7 +75,7 @@ export class V1Turn implements NativeTurn {
     this.#say((control) => {
       if (isQuestion) return control.submitToolResult({ toolCallId: request, output: outputOf(call.input, word) });
       if (control.submitToolApproval === undefined) throw new TypeError('It asks, and takes no answer.');
-      const reason = word.say === 'deny' ? { reason: word.note } : {};
+      const reason = 'note' in word ? { reason: word.note } : {};
       return control.submitToolApproval({ approvalId: request, approved: word.say === 'allow', ...reason });
     });
   }

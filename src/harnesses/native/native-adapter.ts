@@ -95,6 +95,8 @@ function openExtended(parts: EngineParts, own: HarnessTools, options: OpenSessio
 }
 
 export interface EngineSession extends OpenSessionOptions {
+  /** The run as a turn takes it. Absent: as its log says. */
+  dress?(state: RunState): RunState;
   /** What a turn works with. */
   parts(turn: { readonly current: () => RunState; readonly pause: AbortSignal }): EngineParts;
   /** Calls of a run go in circles (E-560). */
@@ -104,8 +106,9 @@ export interface EngineSession extends OpenSessionOptions {
 /** A session of the engine, whose runs wait for people. */
 export function openEngineSession(session: EngineSession): HarnessSession {
   const { history, todos, workspace } = session;
-  const run = (state: RunState, options: TurnOptions, leftBy: LeftBy | null) => {
+  const run = (logged: RunState, options: TurnOptions, leftBy: LeftBy | null) => {
     const { signal, pause, compactions } = options;
+    const state = session.dress?.(logged) ?? logged;
     let current = state;
     return runLoop(session.parts({ current: () => current, pause }), {
       state,

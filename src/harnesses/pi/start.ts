@@ -101,7 +101,7 @@ function argumentsFor(
     'rpc',
     '--offline',
     ...eachWith({ '--session-id': [nativeId], '--provider': [plainProvider], '--model': [model] }),
-    ...isolated,
+    ...(config.workspaceConfig === true ? ['--approve'] : isolated),
     ...eachWith({
       '--extension': hasMcpServers ? ['builtin:mcp', gate] : [gate],
       '--append-system-prompt': systemPrompt === null ? [] : [systemPrompt],
@@ -111,7 +111,7 @@ function argumentsFor(
   ];
 }
 
-/** Nothing of the workspace, or of what a tool may have put beside our files (H-084). */
+/** Without leave: nothing of the workspace, or of what a tool may have put beside our files (H-084). */
 const isolated = [
   '--no-approve',
   '--no-extensions',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCallLedger } from './relayed-call.ts';
-import { dollarsOf } from './dollars-of.ts';
+import { dollarsOf } from '../../core/cost.ts';
 import type { RelayFact } from './relay-fact.ts';
 
 const usage = {

@@ -1,5 +1,5 @@
 import { addUsage, type Usage } from '../../core/usage.ts';
-import { dollarsOf, type CallPrices } from './dollars-of.ts';
+import { dollarsOf, type TokenPrices } from '../../core/cost.ts';
 import type { FailureClass } from '../../core/provider-failure.ts';
 import type { RelayFact } from './relay-fact.ts';
 import type { RelayProvider } from './routes.ts';
@@ -21,7 +21,7 @@ export interface RelayedCall {
 }
 
 /** Of a model by its provider's own name; null: unknown. */
-export type PriceOf = (provider: RelayProvider, model: string) => CallPrices | null;
+export type PriceOf = (provider: RelayProvider, model: string) => TokenPrices | null;
 
 /** Makes one call of its facts, which may come mixed with those of others (H-203): null until it has ended. */
 export function createCallLedger(provider: RelayProvider, priceOf: PriceOf): (fact: RelayFact) => RelayedCall | null {

@@ -33,7 +33,7 @@ export function sessionRoutes(services: Services): readonly Route[] {
       verbs: {
         GET: {
           scope: 'read',
-          handle: async (call) => ({ turns: await readTurns(services, call.caller.principal, idOf(call)) }),
+          handle: (call) => readTurns(services, call.caller.principal, idOf(call)),
         },
       },
     },

@@ -117,6 +117,19 @@ export const outputItem = z
     open({ ...item, type: z.literal('function_call_output'), call_id: z.string(), output: z.string() }),
   ])
   .meta({ id: 'OutputItem' });
+const tokens = open({
+  input_tokens: count.optional(),
+  output_tokens: count.optional(),
+  total_tokens: count.optional(),
+  cache_read_tokens: count.optional(),
+  cache_write_tokens: count.optional(),
+}).meta({ id: 'TokenUsage' });
+const spent = {
+  reins_usage: tokens.optional(),
+  reins_cost: open({ dollars: z.number().min(0), estimated: z.boolean() })
+    .optional()
+    .describe('Absent: the price of no model of it is known'),
+};
 export const response = open({
   id: id('resp_'),
   object: z.literal('response'),
@@ -128,14 +141,8 @@ export const response = open({
   model: z.string().min(1),
   output: many(outputItem),
   store: z.boolean(),
-  usage: open({
-    input_tokens: count.optional(),
-    output_tokens: count.optional(),
-    total_tokens: count.optional(),
-    cache_read_tokens: count.optional(),
-    cache_write_tokens: count.optional(),
-  }).nullable(),
-  metadata: object.describe('session_id and harness_id are always there'),
+  usage: tokens.nullable(),
+  metadata: object.describe('session_id and harness_id are always there; reins_cost as of a turn'),
 }).meta({ id: 'Response' });
 export const inputItems = open({ object: z.literal('list'), data: many(z.json()) });
 
@@ -189,8 +196,9 @@ const turn = open({
   assistant: z.string(),
   tools: many(open({ call_id: z.string(), name: z.string(), arguments: z.string() })),
   files: many(open({ id: id('file_'), container_id: id('cntr_'), filename: z.string(), bytes: count })),
+  ...spent,
 }).meta({ id: 'TurnItem' });
-export const turns = open({ turns: many(turn) });
+export const turns = open({ turns: many(turn), ...spent });
 export const share = open({
   id: id('hshr_'),
   object: z.literal('session.share'),

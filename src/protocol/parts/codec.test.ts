@@ -2,6 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { arbitraryPart } from '../../testing/arbitrary-part.ts';
 import {
+  edges,
+  finishStep as step,
+  nested,
+  refused,
+  roundTrips,
+  toolResult as result,
+} from '../../testing/part-vectors.ts';
+import {
   decodeStreamPart,
   isStreamPartType,
   marshalStreamPart,
@@ -15,11 +23,6 @@ import {
   type StreamPart,
 } from './index.ts';
 
-const counts = { inputTokens: {}, outputTokens: {} };
-const stop = { unified: 'stop' };
-const result = { type: 'tool-result', toolCallId: 'c', toolName: 't', result: 1 };
-const call = { type: 'tool-call', toolCallId: 'c', toolName: 't', input: '{}' };
-const step = { type: 'finish-step', finishReason: stop, usage: counts };
 const through = (part: unknown) => JSON.parse(marshalStreamPart(decodeStreamPart(part)));
 
 function faultOf(work: () => unknown): StreamPartError {
@@ -33,75 +36,8 @@ function faultOf(work: () => unknown): StreamPartError {
 }
 const decodeFault = (input: unknown) => faultOf(() => decodeStreamPart(input));
 
-const vectors: readonly (readonly [string, object])[] = [
-  ['stream-start, bare', { type: 'stream-start' }],
-  [
-    'stream-start with all warnings and a model',
-    {
-      type: 'stream-start',
-      warnings: [
-        { type: 'unsupported-setting', setting: 'temperature', details: 'no' },
-        { type: 'unsupported-tool', tool: 'search' },
-        { type: 'other', message: 'careful' },
-      ],
-      modelId: 'm-1',
-    },
-  ],
-  ['text-start with metadata', { type: 'text-start', id: 't1', harnessMetadata: { pi: { turn: 1 } } }],
-  ['text-delta', { type: 'text-delta', id: 't1', delta: 'Hi "you" \\ <&> \u2028' }],
-  ['text-end', { type: 'text-end', id: 't1' }],
-  ['reasoning-start', { type: 'reasoning-start', id: 'r1' }],
-  ['reasoning-delta', { type: 'reasoning-delta', id: 'r1', delta: 'Hm', harnessMetadata: { pi: {} } }],
-  ['reasoning-end', { type: 'reasoning-end', id: 'r1' }],
-  [
-    'tool-input-start with all optionals',
-    {
-      type: 'tool-input-start',
-      id: 'c1',
-      toolName: 'bash',
-      providerExecuted: true,
-      dynamic: false,
-      title: '',
-      providerMetadata: { x: { y: [null] } },
-    },
-  ],
-  ['tool-input-delta with escaped quotes', { type: 'tool-input-delta', id: 'c1', delta: '{"command":"ls \\"a\\""}' }],
-  ['tool-input-end with metadata', { type: 'tool-input-end', id: 'c1', providerMetadata: { x: {} } }],
-  [
-    'tool-call with native name and count',
-    { ...call, providerExecuted: true, nativeName: 'Bash', stepToolCallCount: 2 },
-  ],
-  ['tool-approval-request', { type: 'tool-approval-request', approvalId: 'a1', toolCallId: 'c1' }],
-  ['tool-result, failed and preliminary', { ...result, result: { error: 'x' }, isError: true, preliminary: true }],
-  ['tool-result null', { ...result, result: null }],
-  [
-    'finish-step with full usage and raw',
-    {
-      type: 'finish-step',
-      finishReason: { unified: 'tool-calls', raw: 'tool_use' },
-      usage: {
-        inputTokens: { total: 10, noCache: 4, cacheRead: 5, cacheWrite: 1 },
-        outputTokens: { total: 7, text: 5, reasoning: 2 },
-        raw: { input_tokens: 10, nested: { a: null } },
-      },
-    },
-  ],
-  ['finish with nothing counted', { type: 'finish', finishReason: stop, totalUsage: counts }],
-  ['file-change create', { type: 'file-change', event: 'create', path: '/w/a.ts' }],
-  ['file-change modify', { type: 'file-change', event: 'modify', path: '/w/a.ts' }],
-  ['file-change delete', { type: 'file-change', event: 'delete', path: '/w/a.ts' }],
-  [
-    'compaction with both counts',
-    { type: 'compaction', trigger: 'auto', summary: '', tokensBefore: 9, tokensAfter: 0 },
-  ],
-  ['error object', { type: 'error', error: { name: 'E', message: 'm' } }],
-  ['error string', { type: 'error', error: 'broken' }],
-  ['error null', { type: 'error', error: null }],
-  ['raw, mixed', { type: 'raw', rawValue: [1, 'a', null, { b: false }] }],
-];
-
 describe('P-110: round trips', () => {
-  test.each(vectors)('%s', (_name, part) => {
+  test.each(roundTrips)('%s', (_name, part) => {
     const text = marshalStreamPart(decodeStreamPart(JSON.stringify(part)));
     expect(JSON.parse(text)).toEqual(part);
     expect(text.startsWith(`{"type":${JSON.stringify('type' in part ? part.type : '')}`)).toBe(true);
@@ -137,39 +73,7 @@ describe('P-110: round trips', () => {
 });
 
 describe('P-111: rejects', () => {
-  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
-  test.each<readonly [string, unknown, object]>([
-    ['no delta', { type: 'text-delta', id: 'a' }, { code: 'missing_key', partType: 'text-delta', path: 'delta' }],
-    ['no id', { type: 'text-start' }, { code: 'missing_key', path: 'id' }],
-    ['E6: no result', { ...result, result: undefined }, { code: 'missing_key', path: 'result' }],
-    ['E4: a required null', { ...call, input: null }, { code: 'missing_key', path: 'input' }],
-    ['no totalUsage', { type: 'finish', finishReason: stop }, { code: 'missing_key', path: 'totalUsage' }],
-    ['no unified', { ...step, finishReason: {} }, { code: 'missing_key', path: 'finishReason.unified' }],
-    ['E9: a count of 0', { ...call, stepToolCallCount: 0 }, { code: 'bad_value', path: 'stepToolCallCount' }],
-    ['E9: a count of -1', { ...call, stepToolCallCount: -1 }, { code: 'bad_value' }],
-    ['E9: a count of 2.5', { ...call, stepToolCallCount: 2.5 }, { code: 'bad_value' }],
-    ['E9: a count that is text', { ...call, stepToolCallCount: '2' }, { code: 'bad_value' }],
-    ['E11: a count beyond 2^53-1', { ...call, stepToolCallCount: 2 ** 53 }, { code: 'bad_value' }],
-    ['E17: another reason', { ...step, finishReason: { unified: 'interrupted' } }, { code: 'bad_value' }],
-    ['E17: another event', { type: 'file-change', event: 'rename', path: 'p' }, { code: 'bad_value', path: 'event' }],
-    ['E17: another trigger', { type: 'compaction', trigger: 'later', summary: '' }, { code: 'bad_value' }],
-    ['E19: input that is an object', { ...call, input: {} }, { code: 'bad_value', path: 'input' }],
-    [
-      'E27: metadata without an object',
-      { type: 'text-end', id: 'a', harnessMetadata: { pi: 1 } },
-      { path: 'harnessMetadata.pi' },
-    ],
-    ['a bad token count', { ...step, usage: { inputTokens: { total: '9' } } }, { path: 'usage.inputTokens.total' }],
-    ['a bad warning', { type: 'stream-start', warnings: [{ type: 'unsupported-tool' }] }, { path: 'warnings[0].tool' }],
-    ['E2: null', 'null', { code: 'not_object' }],
-    ['E2: an array', '[]', { code: 'not_object' }],
-    ['E2: no type', '{"id":"a"}', { code: 'missing_type', partType: null }],
-    ['E2: a type that is a number', { type: 7 }, { code: 'missing_type' }],
-    ['no JSON', '{"type":', { code: 'not_json' }],
-    ['bytes that are no UTF-8', new Uint8Array([0x22, 0xff, 0x22]), { code: 'not_json' }],
-    ['257 levels', `{"type":"raw","rawValue":${nested(256)}}`, { code: 'too_large' }],
-    ['over-long text', `"${'x'.repeat(16 * 2 ** 20)}"`, { code: 'too_large' }],
-  ])('%s', (_name, input, fault) => {
+  test.each(refused)('%s', (_name, input, fault) => {
     const found = decodeFault(input);
     expect(found).toMatchObject(fault);
     expect(found).not.toBeInstanceOf(UnknownPartTypeError);
@@ -235,80 +139,7 @@ describe('P-111: rejects', () => {
 });
 
 describe('P-112: where the two SDKs differ', () => {
-  test.each<readonly [string, unknown, unknown]>([
-    ['E3: an extra key is dropped', { ...result, seq: 4 }, result],
-    ['E5: null is a result', { ...result, result: null }, { ...result, result: null }],
-    [
-      'E7: null on what is optional is absence',
-      { ...call, providerExecuted: null, nativeName: null, stepToolCallCount: null, providerMetadata: null },
-      call,
-    ],
-    [
-      'E7: in usage and reason, too',
-      {
-        ...step,
-        finishReason: { unified: 'stop', raw: null },
-        usage: { ...counts, raw: null, inputTokens: { total: null } },
-      },
-      step,
-    ],
-    [
-      'E8: what is empty or false is kept',
-      { type: 'tool-input-start', id: '', toolName: '', providerExecuted: false, title: '', providerMetadata: {} },
-      { type: 'tool-input-start', id: '', toolName: '', providerExecuted: false, title: '', providerMetadata: {} },
-    ],
-    ['E8: an empty list is kept', { type: 'stream-start', warnings: [] }, { type: 'stream-start', warnings: [] }],
-    [
-      'E10: 2.0 is 2',
-      `{"type":"tool-call","toolCallId":"c","toolName":"t","input":"{}","stepToolCallCount":2.0}`,
-      { ...call, stepToolCallCount: 2 },
-    ],
-    [
-      'E12: a fractional count is rounded half up',
-      { type: 'compaction', trigger: 'manual', summary: 's', tokensBefore: 2.5, tokensAfter: 0.4 },
-      { type: 'compaction', trigger: 'manual', summary: 's', tokensBefore: 3, tokensAfter: 0 },
-    ],
-    [
-      'E13: a count that is none is not known',
-      `{"type":"compaction","trigger":"manual","summary":"s","tokensBefore":-1,"tokensAfter":1e999}`,
-      { type: 'compaction', trigger: 'manual', summary: 's' },
-    ],
-    ['E14: usage without its halves is empty', { ...step, usage: {} }, step],
-    [
-      'E14: usage without one half',
-      { ...step, usage: { outputTokens: { total: 3 } } },
-      { ...step, usage: { inputTokens: {}, outputTokens: { total: 3 } } },
-    ],
-    [
-      'E15: a warning of another type',
-      { type: 'stream-start', warnings: [{ type: 'deprecated', setting: 'x'.repeat(400) }] },
-      {
-        type: 'stream-start',
-        warnings: [{ type: 'other', message: `{"type":"deprecated","setting":"${'x'.repeat(268)}` }],
-      },
-    ],
-    [
-      'E16: a warning without its message',
-      { type: 'stream-start', warnings: [{ type: 'other' }] },
-      { type: 'stream-start', warnings: [{ type: 'other', message: '' }] },
-    ],
-    ['E18: an error without its value', { type: 'error' }, { type: 'error', error: null }],
-    ['E18: raw without its value', { type: 'raw' }, { type: 'raw', rawValue: null }],
-    ['E20: input that is no JSON', { ...call, input: '{"a":' }, { ...call, input: '{"a":' }],
-    ['E21: keys in another case are other keys', { type: 'text-end', id: 'a', ID: 'b' }, { type: 'text-end', id: 'a' }],
-    [
-      'E22: of the same key twice the last counts',
-      '{"type":"text-end","id":"a","id":"b"}',
-      { type: 'text-end', id: 'b' },
-    ],
-    [
-      'E24: a lone surrogate is written as U+FFFD',
-      { type: 'text-delta', id: 'a', delta: 'x\uD800y', harnessMetadata: { p: { '\uDC00': 1 } } },
-      { type: 'text-delta', id: 'a', delta: 'x\uFFFDy', harnessMetadata: { p: { '\uFFFD': 1 } } },
-    ],
-    ['E25: -0 is written as 0', '{"type":"raw","rawValue":-0}', { type: 'raw', rawValue: 0 }],
-    ['E28: keys of younger providers', { type: 'text-end', id: 'a', citations: [] }, { type: 'text-end', id: 'a' }],
-  ])('%s', (_name, input, written) => {
+  test.each(edges)('%s', (_name, input, written) => {
     expect(through(input)).toEqual(written);
   });
 
@@ -380,7 +211,7 @@ describe('P-025: what cannot be written is refused', () => {
 describe('P-113: helpers', () => {
   test('there are 19 types, and nothing else is one', () => {
     expect(Object.values(PartType).toSorted()).toEqual(
-      [...new Set(vectors.map(([, part]) => ('type' in part ? String(part.type) : '')))].toSorted(),
+      [...new Set(roundTrips.map(([, part]) => ('type' in part ? String(part.type) : '')))].toSorted(),
     );
     expect(Object.values(PartType)).toHaveLength(19);
     expect(Object.values(PartType).every(isStreamPartType)).toBe(true);

@@ -93,11 +93,11 @@ export const positiveInteger: Codec<number> = (value, at) => {
   return value;
 };
 
-/** Rounded half up; undefined: absent, or a number that no count can be (P-017). */
+/** Rounded half up; undefined: absent, or a number that no count can be (P-017). Go reads none beyond its integers (P-020). */
 export const count: Codec<number | undefined> = (value, at) => {
   if (value === undefined) return undefined;
   if (typeof value !== 'number') throw fault('bad_value', at);
-  return Number.isFinite(value) && value >= 0 ? Math.round(value) + 0 : undefined; // No -0.
+  return value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) + 0 : undefined; // No -0.
 };
 
 export const optionalText: Codec<string | undefined> = (value, at) =>

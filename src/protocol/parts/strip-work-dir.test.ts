@@ -1,36 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { strippedFrom as dir, strippedPieces, strippedTexts } from '../../testing/part-vectors.ts';
 import { createWorkDirStripper, stripWorkDir, type StreamPart } from './index.ts';
 
-const dir = '/box/s1';
 const strip = (text: string, from = dir) => {
   const part = stripWorkDir({ type: 'file-change', event: 'modify', path: text }, from);
   return part.type === 'file-change' ? part.path : '';
 };
 
 describe('P-042, P-043: which text is a path below the directory', () => {
-  test.each([
-    ['{"file_path":"/box/s1/src/a.ts"}', '{"file_path":"src/a.ts"}'],
-    ['cd /box/s1 && ls', 'cd . && ls'],
-    ['cd /box/s1; ls', 'cd .; ls'],
-    ['/box/s1/a.ts:12:3: x', 'a.ts:12:3: x'],
-    ['x=/box/s1/b', 'x=b'],
-    ['/box/s1/box/s1/c', 'box/s1/c'],
-    ['/box/s1/../etc', '../etc'],
-    ['/box/s1/', '.'],
-    ['/box/s1//a', 'a'],
-    ['/box/s1/// x', '. x'],
-    ['`/box/s1`', '`.`'],
-    ['/box/s1 /box/s1/a\u00A0/box/s1', '. a\u00A0.'],
-    ['/box/s10/a', '/box/s10/a'],
-    ['origin/box/s1/foo', 'origin/box/s1/foo'],
-    ['(/box/s1/a)', '(/box/s1/a)'],
-    ['a:/box/s1/b', 'a:/box/s1/b'],
-    ['file:///box/s1/b', 'file:///box/s1/b'],
-    ['[/box/s1/a]', '[/box/s1/a]'],
-    ['/box/s1: is a dir', '/box/s1: is a dir'],
-    ['/box/s1, and', '/box/s1, and'],
-  ])('%s', (text, shown) => {
+  test.each(strippedTexts)('%s', (text, shown) => {
     expect(strip(text)).toBe(shown);
     expect(strip(text, '/box/s1/')).toBe(shown);
   });
@@ -83,23 +62,7 @@ function stream(pieces: readonly string[]): readonly StreamPart[] {
 }
 
 describe('P-044: the streaming form', () => {
-  test.each<readonly [readonly string[], readonly string[]]>([
-    [
-      ['cd /box/s1', '; ls'],
-      ['cd ', '.; ls'],
-    ],
-    [
-      ['{"p":"/bo', 'x/s', '1/a.ts"}'],
-      ['{"p":"', 'a.ts"}'],
-    ],
-    [
-      ['foo', '/box/s1/bar'],
-      ['foo', '/box/s1/bar'],
-    ],
-    [['"/box/s1'], ['"', '.']],
-    [['/box/s1/', '/', '/a'], ['a']],
-    [['/box/s1/', '/'], ['.']],
-  ])('%j', (pieces, shown) => {
+  test.each(strippedPieces)('%j', (pieces, shown) => {
     const parts = stream(pieces);
     expect(deltasOf(parts)).toEqual(shown);
     expect([parts[0], parts.at(-1)]).toEqual([start, end]);

@@ -1,48 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { addUsage, createToolOrigins, emptyUsage, translatePart, type StreamChunk, type StreamPart } from './index.ts';
+import { translated } from '../../testing/part-vectors.ts';
+import { addUsage, createToolOrigins, emptyUsage, translatePart, type StreamPart } from './index.ts';
 
 const md = { harnessMetadata: { pi: { a: 1 } } };
 const asProvider = { providerMetadata: md.harnessMetadata };
-const about = { toolCallId: 'c', toolName: 't' };
-const finish = { finishReason: { unified: 'stop', raw: undefined } } as const;
 
 describe('P-045: parts as chunks', () => {
-  test.each<readonly [StreamPart, readonly StreamChunk[]]>([
-    [{ type: 'text-start', id: 'a', ...md }, [{ type: 'text-start', id: 'a', ...asProvider }]],
-    [{ type: 'text-delta', id: 'a', delta: 'x' }, [{ type: 'text-delta', id: 'a', text: 'x' }]],
-    [{ type: 'text-end', id: 'a' }, [{ type: 'text-end', id: 'a' }]],
-    [{ type: 'reasoning-start', id: 'a' }, [{ type: 'reasoning-start', id: 'a' }]],
-    [
-      { type: 'reasoning-delta', id: 'a', delta: 'x', ...md },
-      [{ type: 'reasoning-delta', id: 'a', text: 'x', ...asProvider }],
-    ],
-    [{ type: 'reasoning-end', id: 'a' }, [{ type: 'reasoning-end', id: 'a' }]],
-    [{ type: 'tool-call', ...about, input: '{}' }, []],
-    [{ type: 'tool-approval-request', approvalId: 'a', toolCallId: 'c' }, []],
-    [{ type: 'stream-start', modelId: 'm' }, []],
-    [{ type: 'finish-step', ...finish, usage: emptyUsage() }, []],
-    [{ type: 'finish', ...finish, totalUsage: emptyUsage() }, []],
-    [{ type: 'error', error: { name: 'E' } }, [{ type: 'error', error: { name: 'E' } }]],
-    [{ type: 'raw', rawValue: [1] }, [{ type: 'raw', rawValue: [1] }]],
-    [
-      { type: 'tool-result', ...about, result: 1, preliminary: true, dynamic: false, ...asProvider },
-      [
-        {
-          type: 'tool-result',
-          ...about,
-          input: undefined,
-          output: 1,
-          preliminary: true,
-          dynamic: false,
-          ...asProvider,
-        },
-      ],
-    ],
-    [
-      { type: 'tool-result', ...about, result: { why: 'no' }, isError: true, preliminary: true, dynamic: true },
-      [{ type: 'tool-error', ...about, input: undefined, error: { why: 'no' }, providerExecuted: true, dynamic: true }],
-    ],
-  ])('%j', (part, chunks) => {
+  test.each(translated)('%j', (part, chunks) => {
     expect(translatePart(part)).toStrictEqual(chunks);
   });
 

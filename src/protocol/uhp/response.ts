@@ -66,6 +66,9 @@ export type UhpUsage = {
   readonly cache_write_tokens?: number;
 };
 
+/** `estimated`: it may be more, or less: some of the use is not known, or of a model that stepped in (UD-48). */
+export type UhpCost = { readonly dollars: number; readonly estimated: boolean };
+
 export type IncompleteReason =
   | 'timeout'
   | 'max_step'

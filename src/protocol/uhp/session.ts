@@ -4,7 +4,7 @@ import { InvalidInputError } from '../../core/errors.ts';
 import { parsedOrText } from '../../core/json.ts';
 import { sessionIds } from '../../core/ids.ts';
 import type { ContainerId, FileId, HarnessId, RunId, SessionId, ShareId } from '../../core/ids.ts';
-import type { ResponseStatus } from './response.ts';
+import type { ResponseStatus, UhpCost, UhpUsage } from './response.ts';
 
 /** U-354: snake_case, Unix seconds. */
 export type UhpSession = {
@@ -22,8 +22,15 @@ export type UhpSession = {
   readonly reins_pending?: number;
 };
 
+/** What was used, as far as it is known; a task tells it when it has ended. */
+export type UhpSpent = {
+  readonly reins_usage?: UhpUsage;
+  /** Absent: the price of no model of it is known. */
+  readonly reins_cost?: UhpCost;
+};
+
 /** One task of a session, to be shown (U-356). */
-export type TurnItem = {
+export type TurnItem = UhpSpent & {
   readonly id: RunId;
   readonly object: 'session.turn';
   readonly status: ResponseStatus;

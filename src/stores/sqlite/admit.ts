@@ -3,11 +3,12 @@ import { encodeEvents } from '../event-codec.ts';
 import { numberEvents } from '../event-shape.ts';
 import { capReached, capWindowMs } from '../principal-store.ts';
 import type { Admission, AdmitResult, RunRecord } from '../store.ts';
-import { flag, integer, nullable, text } from './columns.ts';
 import { claimContents, shareContents } from './contents.ts';
 import { taskCounts } from './principals.ts';
 import type { Database, Reads, Transaction } from './database.ts';
-import { runId, uploadsValue } from './records.ts';
+import { flag, integer, nullable, text } from '../rows/columns.ts';
+import { runId } from '../rows/records.ts';
+import { uploadsValue } from './run-columns.ts';
 
 /**
  * All that starts a task, or the reason why not, in one transaction: of many that race exactly one finds the key unused,

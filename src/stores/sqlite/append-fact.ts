@@ -3,11 +3,12 @@ import { numberEvents } from '../event-shape.ts';
 import type { AppendFactsResult, FactFromOutside } from '../store.ts';
 import { insertBatch } from './append.ts';
 import { findApproval } from './approvals.ts';
-import { integer, text } from './columns.ts';
 import type { Database, Reads } from './database.ts';
-import { contentHash, indexEvents } from './index-events.ts';
+import { indexEvents } from './index-events.ts';
 import { putRule } from './rules.ts';
 import { closeStretch, openStretch } from './stretches.ts';
+import { integer, text } from '../rows/columns.ts';
+import { contentHash } from '../rows/people-records.ts';
 
 type Fact = FactFromOutside['event'];
 

@@ -3,12 +3,13 @@ import { encodeEvents } from '../event-codec.ts';
 import { numberEvents } from '../event-shape.ts';
 import type { Append, AppendResult, UnnumberedEvent } from '../store.ts';
 import { cancelApprovals } from './approvals.ts';
-import { integer, text } from './columns.ts';
 import type { Database, Reads, Transaction } from './database.ts';
 import { indexEvents } from './index-events.ts';
 import { noteForWebhooks } from './webhooks.ts';
+import { endOccasion } from '../rows/webhook-occasion.ts';
 import { spend } from './principals.ts';
 import type { RunNumbers } from './run-numbers.ts';
+import { integer, text } from '../rows/columns.ts';
 
 export interface Appender {
   readonly db: Database;
@@ -81,18 +82,16 @@ const freeSession = `
  * In the transaction of the run's last event: it has its status, its response is readable, its session is free (L4). What
  * waits behind a run that did not complete is held back before anybody can start it (E-664).
  */
-function endRun(tx: Transaction, runNo: number, { status, response, atMs, spent }: NonNullable<Append['end']>): void {
+function endRun(tx: Transaction, runNo: number, end: NonNullable<Append['end']>): void {
+  const { status, response, atMs, spent } = end;
   tx.run('UPDATE heads SET open = 0 WHERE run_no = ?', runNo);
   tx.run(endOfRun, status, atMs, response === null ? null : JSON.stringify(response), runNo);
   cancelApprovals(tx, runNo, atMs);
   tx.run(cancelChildren, runNo);
   tx.run(freeSession, atMs, status, runNo);
   if (spent !== undefined) charge(tx, runNo, { ...spent, atMs });
-  const shown = webhookStatuses.find((known) => known === response?.['status']) ?? status;
-  noteForWebhooks(tx, { runNo, event: `response.${shown}`, name: 'end', atMs, data: { status: shown } });
+  noteForWebhooks(tx, endOccasion(runNo, end));
 }
-
-const webhookStatuses = ['completed', 'incomplete', 'failed', 'cancelled'] as const;
 
 /** A run that works for another one is paid for by that. */
 function charge(

@@ -1,24 +1,20 @@
 // Approvals as an index of what the logs say of them: the request and the decision are kept as the rows of their events.
 
-import { StorageError } from '../../core/errors.ts';
-import { approvalIds, type ApprovalId } from '../../core/ids.ts';
+import { type ApprovalId } from '../../core/ids.ts';
 import { decidedBy } from '../../core/closing.ts';
-import type { RunEvent } from '../../core/run-event.ts';
 import { statusAfter } from '../../core/run-state.ts';
-import { decodeEvents, encodeEvents } from '../event-codec.ts';
+import { encodeEvents } from '../event-codec.ts';
 import { stampEvent } from '../event-shape.ts';
 import type { ApprovalFilter, ApprovalRecord, Store, UnnumberedEvent } from '../store.ts';
-import { id, nullable, text } from './columns.ts';
-import type { Reads, Row, Transaction } from './database.ts';
-import { harnessId, readable, runId, sessionId } from './records.ts';
+import type { Reads, Transaction } from './database.ts';
+import { approvalRecord } from '../rows/people-records.ts';
+import { readable } from '../rows/records.ts';
 
 type Request = Extract<UnnumberedEvent, { type: 'approval-required' | 'recovery-required' }>;
 type Decision = Extract<UnnumberedEvent, { type: 'approval-decided' }>;
 
 const selectApprovals = `
   SELECT approvals.*, run_id, session_id, harness_id FROM approvals JOIN runs USING (run_no)`;
-const approvalId = id(approvalIds);
-
 export function approvalMethods(db: Reads): Pick<Store, 'approval' | 'approvals' | 'dueApprovals'> {
   return {
     approval: async (wanted) => findApproval(db, wanted),
@@ -55,36 +51,6 @@ function listApprovals(db: Reads, filter: ApprovalFilter): readonly ApprovalReco
   add('approval_no < (SELECT approval_no FROM approvals WHERE approval_id = ?)', after);
   const sql = `${selectApprovals} WHERE ${conditions.join(' AND ')} ORDER BY approval_no DESC LIMIT ?`;
   return readable(db.all(sql, ...values, limit), approvalRecord);
-}
-
-function approvalRecord(row: Row): ApprovalRecord {
-  const asked = eventIn(row, 'asked');
-  const decided = nullable(row, 'decided', eventIn);
-  const isRequest = asked.type === 'approval-required' || asked.type === 'recovery-required';
-  if (!isRequest || (decided !== null && decided.type !== 'approval-decided')) throw damaged(row);
-  return {
-    approvalId: approvalId(row, 'approval_id'),
-    runId: asked.runId,
-    sessionId: asked.sessionId,
-    harnessId: harnessId(row, 'harness_id'),
-    principal: text(row, 'principal'),
-    pending: { ...asked.data, status: decided === null ? asked.data.status : statusAfter(decided.data) },
-    decided: decided === null ? null : { ...decided.data, atMs: decided.at },
-  };
-}
-
-function eventIn(row: Row, name: string): RunEvent {
-  const place = { runId: runId(row, 'run_id'), sessionId: sessionId(row, 'session_id'), firstSeq: 1, lastSeq: 1 };
-  try {
-    for (const event of decodeEvents({ ...place, body: text(row, name) })) return event;
-  } catch (cause) {
-    throw damaged(row, cause);
-  }
-  throw damaged(row);
-}
-
-function damaged(row: Row, cause?: unknown): StorageError {
-  return new StorageError(`The approval ${text(row, 'approval_id')} is damaged.`, { cause });
 }
 
 // It is of the run in whose log it stands: what a sub-agent asks is asked again, under another id, by the run it works for.

@@ -1,13 +1,12 @@
 // The content store: bytes under their SHA-256, kept once, as long as a run that uses them (E-844). Bytes are put before the
 // run is admitted that names them; where that never happens, the use ends an hour after a prune first found it unclaimed.
 
-import { createHash } from 'node:crypto';
-import { StorageError } from '../../core/errors.ts';
 import type { RunId } from '../../core/ids.ts';
 import type { ContentRef } from '../../core/run-event.ts';
 import type { Store } from '../store.ts';
-import { bytes as blob, text } from './columns.ts';
 import type { Database, Reads, Transaction } from './database.ts';
+import { text } from '../rows/columns.ts';
+import { contentOf, refOf } from '../rows/content.ts';
 
 export function contentMethods(db: Database): Pick<Store, 'putContent' | 'content'> {
   return {
@@ -31,14 +30,7 @@ function putContent(db: Database, runId: RunId, bytes: Uint8Array): ContentRef {
 
 function readContent(db: Reads, ref: string): Uint8Array | null {
   const row = db.get('SELECT bytes FROM contents WHERE ref = ?', ref);
-  if (row === undefined) return null;
-  const bytes = blob(row, 'bytes');
-  if (refOf(bytes) !== ref) throw new StorageError(`The content ${ref} is damaged.`);
-  return bytes;
-}
-
-function refOf(bytes: Uint8Array): string {
-  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  return row === undefined ? null : contentOf(row, ref);
 }
 
 /** The run is admitted: what was put for it stays as long as it does. */

@@ -1,11 +1,7 @@
-import { fileIds } from '../../core/ids.ts';
-import type { FileRecord, FileStore } from '../file-store.ts';
+import type { FileStore } from '../file-store.ts';
 import type { UnnumberedEvent } from '../store.ts';
-import { flag, id, integer, nullable, text } from './columns.ts';
-import { write, type Database, type Row, type Transaction } from './database.ts';
-import { readable, runId, sessionId } from './records.ts';
-
-const fileId = id(fileIds);
+import { write, type Database, type Transaction } from './database.ts';
+import { fileRecord, readable } from '../rows/records.ts';
 
 const insertFile = `
   INSERT INTO files (file_id, principal, session_id, run_id, filename, media_type, bytes, sha256, created_at)
@@ -40,21 +36,6 @@ export function fileMethods(db: Database): FileStore {
     async expireUploads(createdBeforeMs) {
       return db.transaction('durable', (tx) => readable(tx.returning(deleteDue, createdBeforeMs), fileRecord));
     },
-  };
-}
-
-function fileRecord(row: Row): FileRecord {
-  return {
-    fileId: fileId(row, 'file_id'),
-    principal: text(row, 'principal'),
-    sessionId: nullable(row, 'session_id', sessionId),
-    runId: nullable(row, 'run_id', runId),
-    filename: text(row, 'filename'),
-    mediaType: nullable(row, 'media_type', text),
-    bytes: integer(row, 'bytes'),
-    sha256: text(row, 'sha256'),
-    createdAtMs: integer(row, 'created_at'),
-    removed: flag(row, 'removed'),
   };
 }
 

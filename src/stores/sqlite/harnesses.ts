@@ -2,14 +2,11 @@
 // keeps the configuration it began with (UD-35).
 
 import type { SQLInputValue } from 'node:sqlite';
-import type { RunPermissions } from '../../core/run-event.ts';
-import { isJsonObject, type JsonValue } from '../../core/json.ts';
-import { StorageError } from '../../core/errors.ts';
-import { plainSetup } from '../store.ts';
-import type { Bundle, BundleFile, HarnessRecord, HarnessSetup, Store, StoredSecret } from '../store.ts';
-import { flag, integer, jsonObject, nested, nullable, oneOf, strings, text, truth, type Fields } from './columns.ts';
-import type { Database, Reads, Row, Transaction } from './database.ts';
-import { harnessId, readable } from './records.ts';
+import type { Bundle, HarnessRecord, Store } from '../store.ts';
+import type { Database, Reads, Transaction } from './database.ts';
+import { text } from '../rows/columns.ts';
+import { bundleFiles, harnessRecord } from '../rows/harness-records.ts';
+import { readable } from '../rows/records.ts';
 
 type HarnessMethods = Pick<Store, 'harness' | 'harnesses' | 'putHarness' | 'bundle' | 'bundleRefs'>;
 
@@ -81,18 +78,6 @@ function findBundle(db: Reads, principal: string, ref: string): Bundle | null {
   return row === undefined ? null : { ref, files: bundleFiles(row) };
 }
 
-function bundleFiles(row: Row): readonly BundleFile[] {
-  const files: JsonValue = JSON.parse(text(row, 'files'));
-  if (!Array.isArray(files)) throw damaged('files');
-  return files.map((file: JsonValue): BundleFile => {
-    if (!isJsonObject(file) || typeof file['path'] !== 'string') throw damaged('files');
-    const { path, content, content_b64: encoded } = file;
-    if (typeof content === 'string') return { path, content };
-    if (typeof encoded === 'string') return { path, content_b64: encoded };
-    throw damaged('files');
-  });
-}
-
 function harnessValues(record: HarnessRecord): SQLInputValue[] {
   const { harnessId: key, principal, name, base, defaultModel, systemPrompt, createdAtMs } = record;
   const { disabledTools, maxStep, timeoutSeconds, planning, setup, deleted } = record;
@@ -100,82 +85,4 @@ function harnessValues(record: HarnessRecord): SQLInputValue[] {
   const may = record.permissions === null ? null : JSON.stringify(record.permissions);
   const rest = [maxStep, timeoutSeconds, may, planning === null ? null : Number(planning), JSON.stringify(setup)];
   return [key, principal, name, base, defaultModel, systemPrompt, tools, ...rest, createdAtMs, deleted ? 1 : 0];
-}
-
-function harnessRecord(row: Row): HarnessRecord {
-  return {
-    harnessId: harnessId(row, 'harness_id'),
-    principal: text(row, 'principal'),
-    name: text(row, 'name'),
-    base: text(row, 'base'),
-    defaultModel: nullable(row, 'default_model', text),
-    systemPrompt: nullable(row, 'system_prompt', text),
-    disabledTools: strings(row, 'disabled_tools'),
-    maxStep: nullable(row, 'max_step', integer),
-    timeoutSeconds: nullable(row, 'timeout_seconds', integer),
-    permissions: nullable(row, 'permissions', permissions),
-    planning: nullable(row, 'planning', flag),
-    setup: nullable(row, 'setup', harnessSetup) ?? plainSetup,
-    createdAtMs: integer(row, 'created_at'),
-    deleted: flag(row, 'deleted'),
-  };
-}
-
-/** Those of a harness, which works for nobody: there are none above. */
-function permissions(row: Row, name: string): RunPermissions {
-  const stored = jsonObject(row, name);
-  const tools = nested(stored, 'tools');
-  return {
-    mode: oneOf(stored, 'mode', ['allow-all', 'allow-edits', 'allow-reads']),
-    tools: Object.fromEntries(Object.keys(tools).map((tool) => [tool, oneOf(tools, tool, ['allow', 'ask', 'deny'])])),
-    onUnknown: oneOf(stored, 'onUnknown', ['park', 'tell-model']),
-    questions: truth(stored, 'questions'),
-    expiresAfterSeconds: nullable(stored, 'expiresAfterSeconds', integer),
-    onExpiry: oneOf(stored, 'onExpiry', ['deny', 'cancel-run']),
-  };
-}
-
-function harnessSetup(row: Row, name: string): HarnessSetup {
-  const stored = jsonObject(row, name);
-  return {
-    mcpServers: list(stored, 'mcpServers').map((server) => ({
-      name: text(server, 'name'),
-      url: text(server, 'url'),
-      transport: oneOf(server, 'transport', ['http', 'sse']),
-      enabled: truth(server, 'enabled'),
-      headers: secrets(nested(server, 'headers')),
-      auth: server['auth'] === null ? null : secret(nested(server, 'auth')),
-    })),
-    skills: list(stored, 'skills').map((skill) => ({
-      name: text(skill, 'name'),
-      enabled: truth(skill, 'enabled'),
-      bundle: nullable(skill, 'bundle', text),
-    })),
-    plugins: list(stored, 'plugins').map((plugin) => ({
-      name: text(plugin, 'name'),
-      enabled: truth(plugin, 'enabled'),
-      bundle: text(plugin, 'bundle'),
-    })),
-    modelFallback: truth(stored, 'modelFallback'),
-    template: nullable(stored, 'template', text),
-    workspaceConfig: truth(stored, 'workspaceConfig'),
-  };
-}
-
-function list(stored: Fields, name: string): readonly Fields[] {
-  const value = stored[name];
-  if (!Array.isArray(value)) throw damaged(name);
-  return value.map((_, index) => nested(Object.fromEntries(Object.entries(value)), String(index)));
-}
-
-function secrets(fields: Fields): Readonly<Record<string, StoredSecret>> {
-  return Object.fromEntries(Object.keys(fields).map((name) => [name, secret(nested(fields, name))]));
-}
-
-function secret(fields: Fields): StoredSecret {
-  return { id: text(fields, 'id'), value: text(fields, 'value') };
-}
-
-function damaged(name: string): StorageError {
-  return new StorageError(`A stored record is damaged: '${name}' cannot be read.`);
 }

@@ -1,19 +1,19 @@
 import type { RunStatus } from '../../core/outcome.ts';
-import { canonicalJson, toJsonValue } from '../../core/json.ts';
-import { hashText } from '../../core/text.ts';
 import type { UnnumberedEvent } from '../store.ts';
 import { closeApproval, openApproval } from './approvals.ts';
 import type { Transaction } from './database.ts';
 import { closeStretch } from './stretches.ts';
 import { indexFile } from './files.ts';
 import { noteForWebhooks } from './webhooks.ts';
+import { requestOccasion } from '../rows/webhook-occasion.ts';
+import { contentHash } from '../rows/people-records.ts';
 
 /** What the events say of people and of the run's phase, in the transaction that appends them (L6). */
 export function indexEvents(tx: Transaction, runNo: number, events: readonly UnnumberedEvent[]): void {
   for (const event of events) {
     if (event.type === 'approval-required' || event.type === 'recovery-required') {
       openApproval(tx, runNo, event);
-      noteRequest(tx, runNo, event);
+      noteForWebhooks(tx, requestOccasion(runNo, event));
     }
     if (event.type === 'approval-decided') closeApproval(tx, event);
     else if (event.agentPath !== undefined && event.agentPath.length > 0) continue;
@@ -23,24 +23,11 @@ export function indexEvents(tx: Transaction, runNo: number, events: readonly Unn
   }
 }
 
-type Request = Extract<UnnumberedEvent, { type: 'approval-required' | 'recovery-required' }>;
-
-function noteRequest(tx: Transaction, runNo: number, { type, at, data }: Request): void {
-  const event = type === 'approval-required' ? 'reins.approval_required' : 'reins.recovery_required';
-  const told = { status: 'in_progress', approval_id: data.approvalId };
-  noteForWebhooks(tx, { runNo, event, name: data.approvalId, atMs: at, data: told });
-}
-
 type UserMessageEvent = Extract<UnnumberedEvent, { type: 'user-message' }>;
 
 function rememberMessage(tx: Transaction, runNo: number, event: UserMessageEvent): void {
   const sql = 'INSERT OR IGNORE INTO messages (run_no, message_id, content_hash) VALUES (?, ?, ?)';
   tx.run(sql, runNo, event.data.messageId, contentHash(event));
-}
-
-/** What tells two messages of one id apart. */
-export function contentHash({ data }: UserMessageEvent): string {
-  return hashText(canonicalJson(toJsonValue(data.content)));
 }
 
 /** Nobody owns a run that waits: its log takes facts from outside only, until it is taken over. */

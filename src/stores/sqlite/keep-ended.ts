@@ -1,13 +1,9 @@
-import { encodeEvents } from '../event-codec.ts';
 import { insertBatch } from './append.ts';
-import { integer } from './columns.ts';
-import { isLive } from '../../core/run-event.ts';
+import { batchesOf } from '../rows/ended-batches.ts';
 import { nextTurn, takeSession } from './admit.ts';
 import type { Database, Transaction } from './database.ts';
 import type { EndedRun, KeepResult } from '../store.ts';
-
-/** Of one row: whoever reads a page decodes whole ones. */
-const batchEvents = 500;
+import { integer } from '../rows/columns.ts';
 
 /** Nothing is indexed: no approval of it is open, no file of it is here, and no webhook hears of it. */
 export function keepEnded(db: Database, run: EndedRun): KeepResult {
@@ -27,25 +23,6 @@ export function keepEnded(db: Database, run: EndedRun): KeepResult {
     tx.run('UPDATE sessions SET updated_at = max(updated_at, ?) WHERE session_id = ?', atMs, sessionId);
     return { outcome: 'kept' };
   });
-}
-
-interface EncodedBatch {
-  readonly firstSeq: number;
-  readonly lastSeq: number;
-  readonly body: string;
-  readonly committed: 0 | 1;
-}
-
-function batchesOf({ events }: EndedRun): readonly EncodedBatch[] {
-  const batches: EncodedBatch[] = [];
-  for (let at = 0, firstSeq = 1; at < events.length; at += batchEvents) {
-    const some = events.slice(at, at + batchEvents);
-    const lastSeq = some.at(-1)?.seq ?? firstSeq;
-    const committed = some.every(({ type }) => isLive(type)) ? 0 : 1;
-    batches.push({ firstSeq, lastSeq, body: encodeEvents(some, firstSeq), committed });
-    firstSeq = lastSeq + 1;
-  }
-  return batches;
 }
 
 const insert = `

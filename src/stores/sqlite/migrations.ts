@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto';
 import { SchemaError } from '../../core/errors.ts';
 import type { Database } from './database.ts';
-import { integer, text } from './columns.ts';
+import { integer, text } from '../rows/columns.ts';
 
 const migrations: readonly string[] = [
   `

@@ -1,7 +1,6 @@
-import type { ModelBlock, Store } from '../store.ts';
-import { integer, text } from './columns.ts';
-import { write, type Database, type Row } from './database.ts';
-import { readable } from './records.ts';
+import type { Store } from '../store.ts';
+import { write, type Database } from './database.ts';
+import { modelBlock, readable } from '../rows/records.ts';
 
 const upsertBlock = `
   INSERT INTO model_blocks (provider, model, until) VALUES (?, ?, ?)
@@ -15,8 +14,4 @@ export function modelBlockMethods(db: Database): Pick<Store, 'putModelBlock' | '
     },
     modelBlocks: async () => readable(db.all('SELECT * FROM model_blocks'), modelBlock),
   };
-}
-
-function modelBlock(row: Row): ModelBlock {
-  return { ref: { provider: text(row, 'provider'), model: text(row, 'model') }, untilMs: integer(row, 'until') };
 }

@@ -6,7 +6,6 @@ import { admit } from './admit.ts';
 import { appendFact } from './append-fact.ts';
 import { append } from './append.ts';
 import { approvalMethods } from './approvals.ts';
-import { text } from './columns.ts';
 import { contentMethods } from './contents.ts';
 import { openDatabase, type DatabaseOptions } from './database.ts';
 import { migrate } from './migrations.ts';
@@ -18,13 +17,14 @@ import { readEvents } from './read-events.ts';
 import { ruleMethods } from './rules.ts';
 import { createRunNumbers } from './run-numbers.ts';
 import { runMethods } from './runs.ts';
-import { runId } from './records.ts';
 import { fileMethods } from './files.ts';
 import { keepEnded } from './keep-ended.ts';
 import { harnessMethods } from './harnesses.ts';
 import { principalMethods } from './principals.ts';
 import { sessionMethods } from './sessions.ts';
 import { webhookMethods } from './webhooks.ts';
+import { text } from '../rows/columns.ts';
+import { runId } from '../rows/records.ts';
 
 /**
  * Opens the store in the file at `path`, made where there is none; `':memory:'` lives as long as the store.

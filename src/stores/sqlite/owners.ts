@@ -1,7 +1,6 @@
-import type { OwnerRecord, Store } from '../store.ts';
-import { integer, nullable, text } from './columns.ts';
-import type { Database, Row } from './database.ts';
-import { readable } from './records.ts';
+import type { Store } from '../store.ts';
+import type { Database } from './database.ts';
+import { ownerRecord, readable } from '../rows/records.ts';
 
 const upsertOwner = `
   INSERT INTO owners (owner, place, pid, start_ticks, seen_at) VALUES (?, ?, ?, ?, ?)
@@ -17,15 +16,5 @@ export function ownerMethods(db: Database): Pick<Store, 'putOwner' | 'owners' | 
     async removeOwner({ owner, seenAtMs }) {
       db.transaction('fast', (tx) => tx.run('DELETE FROM owners WHERE owner = ? AND seen_at = ?', owner, seenAtMs));
     },
-  };
-}
-
-function ownerRecord(row: Row): OwnerRecord {
-  return {
-    owner: text(row, 'owner'),
-    place: text(row, 'place'),
-    pid: integer(row, 'pid'),
-    startTicks: nullable(row, 'start_ticks', integer),
-    seenAtMs: integer(row, 'seen_at'),
   };
 }

@@ -1,11 +1,9 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { keyIds } from '../../core/ids.ts';
-import type { AuditEntry, AuditFilter, KeyRecord, PrincipalStore, Spending, TaskCounts } from '../principal-store.ts';
-import { id, integer, nullable, strings, text } from './columns.ts';
-import { write, type Database, type Reads, type Row, type Transaction } from './database.ts';
-import { readable } from './records.ts';
-
-const keyId = id(keyIds);
+import type { AuditFilter, KeyRecord, PrincipalStore, Spending, TaskCounts } from '../principal-store.ts';
+import { write, type Database, type Reads, type Transaction } from './database.ts';
+import { integer, nullable } from '../rows/columns.ts';
+import { auditEntry, keyId, keyRecord } from '../rows/principal-records.ts';
+import { readable } from '../rows/records.ts';
 
 export function principalMethods(db: Database): PrincipalStore {
   return {
@@ -46,18 +44,6 @@ export function principalMethods(db: Database): PrincipalStore {
 function findKey(db: Reads, column: 'hash' | 'key_id', value: string): KeyRecord | null {
   const row = db.get(`SELECT * FROM keys WHERE ${column} = ?`, value);
   return row === undefined ? null : keyRecord(row);
-}
-
-function keyRecord(row: Row): KeyRecord {
-  return {
-    keyId: keyId(row, 'key_id'),
-    principal: text(row, 'principal'),
-    name: nullable(row, 'name', text),
-    hash: text(row, 'hash'),
-    scopes: strings(row, 'scopes'),
-    createdAtMs: integer(row, 'created_at'),
-    revokedAtMs: nullable(row, 'revoked_at', integer),
-  };
 }
 
 const upsertKey = `
@@ -131,16 +117,4 @@ function auditQuery({ principal, action, after, limit }: AuditFilter): [string, 
   const where = asked.length === 0 ? '' : `WHERE ${asked.map(({ sql }) => sql).join(' AND ')}`;
   const sql = `SELECT * FROM audit ${where} ORDER BY entry_no DESC LIMIT ?`;
   return [sql, ...asked.map(({ value }) => value), limit];
-}
-
-function auditEntry(row: Row): AuditEntry {
-  return {
-    entryId: text(row, 'entry_id'),
-    atMs: integer(row, 'at'),
-    principal: text(row, 'principal'),
-    keyId: text(row, 'key_id'),
-    action: text(row, 'action'),
-    object: text(row, 'object'),
-    requestId: text(row, 'request_id'),
-  };
 }

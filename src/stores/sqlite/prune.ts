@@ -13,19 +13,15 @@
 // P7. A run of a deleted session keeps no event. Whoever began to take them away, the next prune goes on with it; only then
 //     is the run pruned as any other, with its keys.
 
-import { StorageError } from '../../core/errors.ts';
 import type { RunId } from '../../core/ids.ts';
-import { isLive, type EventPosition, type RunEvent } from '../../core/run-event.ts';
-import { decodeEvents, encodeEvents, type StoredRow } from '../event-codec.ts';
+import { noteReplacements, rewriteRows, type Replacements } from '../rows/prune-plan.ts';
 import type { Store } from '../store.ts';
-import { numberEvent } from '../event-shape.ts';
-import { mergeDeltas } from '../merge-deltas.ts';
 import { freeUnclaimed } from './contents.ts';
 import type { Database, Reads, Transaction } from './database.ts';
 import { batchesAfter, type BatchRange, type StoredBatch } from './read-events.ts';
 import { freeBundles } from './harnesses.ts';
-import { integer } from './columns.ts';
-import { runId } from './records.ts';
+import { integer } from '../rows/columns.ts';
+import { runId } from '../rows/records.ts';
 
 /** What one transaction reads and rewrites: some milliseconds of work. */
 const pageBounds = { batches: 128, units: 262_144 };
@@ -94,7 +90,10 @@ function* pruneRun(db: Database, id: RunId): Generator<Step> {
   const replacedAt = new Map<string, number>();
   for (let cursor = 0; ;) {
     const { batches, next }: Page = readPage(db, id, { after: cursor, which: 'committed' });
-    for (const { row } of batches) for (const event of wholeRow(row) ?? []) noteReplacement(replacedAt, event);
+    noteReplacements(
+      replacedAt,
+      batches.map(({ row }) => row),
+    );
     if (next === null) break;
     yield 'page';
     cursor = next;
@@ -131,31 +130,17 @@ function readPage(db: Reads, id: RunId, range: BatchRange): Page {
   return { batches, next: null };
 }
 
-/** By attempt, the last event that made its deltas before it superfluous. */
-type Replacements = ReadonlyMap<string, number>;
-
-function noteReplacement(replacedAt: Map<string, number>, event: RunEvent): void {
-  if (event.type === 'turn-complete') replacedAt.set(attemptKey(event), event.seq);
-  else if (event.type === 'attempt-reset')
-    replacedAt.set(attemptKey({ ...event, attempt: event.data.attempt }), event.seq);
-}
-
 function prunePage(
   tx: Transaction,
   id: RunId,
   { after, replacedAt }: { readonly after: number; readonly replacedAt: Replacements },
 ): PrunedPage {
   const { batches, next } = readPage(tx, id, { after, which: 'all' });
-  const decoded = batches.map(({ batchNo, row }) => ({ batchNo, row, events: wholeRow(row) }));
-  const partial = partialOutput(
-    decoded.flatMap(({ events }) => events ?? []),
-    replacedAt,
-  );
-  for (const { batchNo, row, events } of decoded) {
-    if (events === null || !events.some(({ type }) => isLive(type))) continue;
-    const kept = events.flatMap((event) => (isLive(event.type) ? (partial.get(event.seq) ?? []) : event));
-    if (kept.length === 0) tx.run('DELETE FROM event_batches WHERE batch_no = ?', batchNo);
-    else tx.run('UPDATE event_batches SET body = ? WHERE batch_no = ?', encodeEvents(kept, row.firstSeq), batchNo);
+  const numbers = new Map(batches.map(({ batchNo, row }) => [row, batchNo]));
+  for (const { row, body } of rewriteRows([...numbers.keys()], replacedAt)) {
+    const batchNo = numbers.get(row) ?? 0;
+    if (body === null) tx.run('DELETE FROM event_batches WHERE batch_no = ?', batchNo);
+    else tx.run('UPDATE event_batches SET body = ? WHERE batch_no = ?', body, batchNo);
   }
   if (next === null) return { next, keys: finish(tx, id) };
   tx.run('UPDATE runs SET pruned = 2 WHERE run_id = ? AND pruned = 0', id);
@@ -171,40 +156,4 @@ function finish(tx: Transaction, id: RunId): number {
   const done = 'UPDATE runs SET pruned = iif(pruned = 3, 3, 1), response = iif(store, response, NULL) WHERE run_id = ?';
   tx.run(done, id);
   return tx.run('DELETE FROM idempotency WHERE run_id = ?', id);
-}
-
-/** Null: the batch is damaged (P5). */
-function wholeRow(row: StoredRow): readonly RunEvent[] | null {
-  try {
-    return [...decodeEvents(row)];
-  } catch (error) {
-    if (error instanceof StorageError) return null;
-    throw error;
-  }
-}
-
-/** The joined deltas that stay, by the seq that each keeps (P2). */
-function partialOutput(events: readonly RunEvent[], replacedAt: Replacements): ReadonlyMap<number, RunEvent> {
-  const streams = new Map<string, RunEvent[]>();
-  for (const event of events) {
-    if (!isLive(event.type) || event.type === 'waiting' || event.type === 'tool-output-delta') continue;
-    const attempt = attemptKey(event);
-    if (event.seq < (replacedAt.get(attempt) ?? 0)) continue;
-    const callId = event.type === 'tool-call-delta' ? event.data.id : null;
-    join(streams, JSON.stringify([attempt, event.type, callId]), event);
-  }
-  return new Map([...streams.values()].flat().map((event) => [event.seq, event]));
-}
-
-function join(streams: Map<string, RunEvent[]>, key: string, event: RunEvent): void {
-  const deltas = streams.get(key) ?? [];
-  streams.set(key, deltas);
-  const last = deltas.at(-1);
-  const merged = last === undefined ? undefined : mergeDeltas(last, event);
-  if (last !== undefined && merged !== undefined) deltas[deltas.length - 1] = numberEvent(merged, last.seq);
-  else deltas.push(event);
-}
-
-function attemptKey({ agentPath, step, attempt }: EventPosition): string {
-  return JSON.stringify([agentPath, step, attempt]);
 }

@@ -3,9 +3,10 @@
 
 import type { SessionId } from '../../core/ids.ts';
 import type { EnqueueResult, QueuedTask, Store } from '../store.ts';
-import { flag, jsonObject, nullable, text } from './columns.ts';
-import { write, type Database, type Reads, type Row } from './database.ts';
-import { readable, runId, sessionId, uploadsValue } from './records.ts';
+import { write, type Database, type Reads } from './database.ts';
+import { flag } from '../rows/columns.ts';
+import { queuedTask, readable } from '../rows/records.ts';
+import { uploadsValue } from './run-columns.ts';
 
 type QueueMethods = Pick<Store, 'enqueue' | 'queue' | 'unqueue' | 'holdQueue' | 'startableTasks'>;
 
@@ -21,19 +22,6 @@ export function queueMethods(db: Database): QueueMethods {
       write(db, 'UPDATE sessions SET queue_held = ? WHERE session_id = ?', held ? 1 : 0, session);
     },
     startableTasks: async () => readable(db.all(selectStartable), queuedTask),
-  };
-}
-
-function queuedTask(row: Row): QueuedTask {
-  const started = nullable(row, 'run_id', runId);
-  return {
-    messageId: text(row, 'message_id'),
-    sessionId: sessionId(row, 'session_id'),
-    principal: text(row, 'principal'),
-    body: jsonObject(row, 'body'),
-    bodyHash: text(row, 'body_hash'),
-    status: started === null ? 'queued' : 'started',
-    runId: started,
   };
 }
 

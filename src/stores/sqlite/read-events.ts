@@ -2,9 +2,9 @@ import type { RunId } from '../../core/ids.ts';
 import type { RunEvent } from '../../core/run-event.ts';
 import { decodeEvents, type StoredRow } from '../event-codec.ts';
 import type { EventRange } from '../store.ts';
-import { integer, text } from './columns.ts';
 import type { Reads } from './database.ts';
-import { sessionId } from './records.ts';
+import { integer, text } from '../rows/columns.ts';
+import { sessionId } from '../rows/records.ts';
 
 /** A page ends early here, so that a reader of large events holds little more than one of them. */
 const pageUnits = 1_048_576;

@@ -1,10 +1,7 @@
-import { ruleIds } from '../../core/ids.ts';
 import type { RuleRecord, Store } from '../store.ts';
-import { id, integer, nullable, oneOf, text } from './columns.ts';
-import { write, type Database, type Row, type Transaction } from './database.ts';
-import { harnessId, readable, runId, sessionId } from './records.ts';
-
-const ruleId = id(ruleIds);
+import { write, type Database, type Transaction } from './database.ts';
+import { ruleRecord } from '../rows/people-records.ts';
+import { readable } from '../rows/records.ts';
 
 const listRules = `
   SELECT * FROM rules WHERE principal = ?1 AND (?2 IS NULL OR session_id = ?2) ORDER BY created_at DESC, rowid DESC`;
@@ -18,26 +15,6 @@ export function ruleMethods(db: Database): Pick<Store, 'putRule' | 'rule' | 'rul
     },
     rules: async (filter) => readable(db.all(listRules, filter.principal, filter.sessionId ?? null), ruleRecord),
     deleteRule: async (wanted) => write(db, 'DELETE FROM rules WHERE rule_id = ?', wanted) === 1,
-  };
-}
-
-function ruleRecord(row: Row): RuleRecord {
-  const pathPrefix = nullable(row, 'path_prefix', text);
-  const toolIdentity = nullable(row, 'tool_identity', text);
-  return {
-    ruleId: ruleId(row, 'rule_id'),
-    principal: text(row, 'principal'),
-    harnessId: harnessId(row, 'harness_id'),
-    scope: oneOf(row, 'scope', ['run', 'session', 'agent']),
-    match: pathPrefix === null ? oneOf(row, 'match', ['tool', 'exact-args']) : { pathPrefix },
-    toolName: text(row, 'tool_name'),
-    argsDigest: text(row, 'args_digest'),
-    ...(toolIdentity === null ? {} : { toolIdentity }),
-    effect: oneOf(row, 'effect', ['allow', 'deny']),
-    sessionId: sessionId(row, 'session_id'),
-    runId: runId(row, 'run_id'),
-    by: text(row, 'made_by'),
-    createdAtMs: integer(row, 'created_at'),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { RunId } from '../../core/ids.ts';
-import { integer } from './columns.ts';
 import type { Reads } from './database.ts';
+import { integer } from '../rows/columns.ts';
 
 export interface RunNumbers {
   /** The row number of a run, which never changes; undefined for an unknown id. */

@@ -1,10 +1,11 @@
 import type { RunId } from '../../core/ids.ts';
 import type { RunRecord, Store } from '../store.ts';
 import { tipOf } from './admit.ts';
-import { integer } from './columns.ts';
 import { write, type Database, type Reads } from './database.ts';
-import { readable, runId, runRecord, selectRun, selectUnfinished, unfinishedRun } from './records.ts';
 import { openStretch } from './stretches.ts';
+import { integer } from '../rows/columns.ts';
+import { readable, runId, runRecord, unfinishedRun } from '../rows/records.ts';
+import { selectRun, selectUnfinished } from './run-columns.ts';
 
 type RunMethods = Pick<
   Store,

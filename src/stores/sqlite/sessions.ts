@@ -5,17 +5,15 @@
 // - Its runs stay as tombstones while their idempotency keys answer for them (UD-08).
 
 import { StorageError } from '../../core/errors.ts';
-import { shareIds, type SessionId } from '../../core/ids.ts';
+import { type SessionId } from '../../core/ids.ts';
 import type { SessionFilter, SessionStore, ShareRecord } from '../session-store.ts';
 import type { SessionRecord, Store } from '../store.ts';
-import { id, integer, nullable, text } from './columns.ts';
-import { forkHistory } from './fork-history.ts';
 import { releaseContents } from './contents.ts';
 import type { Database, Reads, Row, Transaction } from './database.ts';
 import { removeEvents } from './prune.ts';
-import { readable, runId, runStatus, sessionId, sessionRecord } from './records.ts';
-
-const shareId = id(shareIds);
+import { integer, nullable, text } from '../rows/columns.ts';
+import { forkHistory } from '../rows/fork-history.ts';
+import { readable, runId, runStatus, sessionId, sessionRecord, shareRecord } from '../rows/records.ts';
 
 type SessionMethods = SessionStore & Pick<Store, 'session' | 'forkHistory' | 'expireSessions'>;
 
@@ -140,13 +138,4 @@ function putShare(tx: Transaction, share: ShareRecord): ShareRecord | null {
     WHERE session_id = ? AND expired_at IS NULL AND deleted_at IS NULL ON CONFLICT DO NOTHING`;
   tx.run(sql, share.shareId, share.secret, share.createdAtMs, share.sessionId);
   return findShare(tx, 'session_id', share.sessionId);
-}
-
-function shareRecord(row: Row): ShareRecord {
-  return {
-    shareId: shareId(row, 'share_id'),
-    sessionId: sessionId(row, 'session_id'),
-    secret: text(row, 'secret'),
-    createdAtMs: integer(row, 'created_at'),
-  };
 }

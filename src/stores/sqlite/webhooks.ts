@@ -1,15 +1,12 @@
-// Webhooks and their deliveries. A delivery's id is made from its event, so that one event is one delivery to each webhook.
+// Webhooks and their deliveries.
 
-import { createHash } from 'node:crypto';
-import { webhookIds, type WebhookId } from '../../core/ids.ts';
-import type { JsonObject } from '../../core/json.ts';
-import { webhookEvents } from '../webhook-store.ts';
-import type { DeliveryRecord, DueDelivery, WebhookEvent, WebhookRecord, WebhookStore } from '../webhook-store.ts';
-import { flag, id, integer, jsonObject, nullable, oneOf, strings, text } from './columns.ts';
-import { write, type Database, type Reads, type Row, type Transaction } from './database.ts';
-import { readable } from './records.ts';
-
-const webhookId = id(webhookIds);
+import type { WebhookId } from '../../core/ids.ts';
+import type { DeliveryRecord, DueDelivery, WebhookRecord, WebhookStore } from '../webhook-store.ts';
+import { write, type Database, type Reads, type Transaction } from './database.ts';
+import { integer, text } from '../rows/columns.ts';
+import { deliveryRecord, webhookRecord } from '../rows/principal-records.ts';
+import { readable } from '../rows/records.ts';
+import { deliveryFor, type WebhookOccasion } from '../rows/webhook-occasion.ts';
 
 const insertWebhook = `
   INSERT INTO webhooks (url, events, description, enabled, webhook_id, principal, secret, created_at)
@@ -113,58 +110,15 @@ function claim(
   return due.map((delivery) => ({ ...delivery, attempt: delivery.attempt + 1 }));
 }
 
-/** An event that webhooks may want, of a run, in the transaction that stores it (UR-51). */
-export interface WebhookOccasion {
-  readonly runNo: number;
-  readonly event: WebhookEvent;
-  /** Tells occasions of one run apart. */
-  readonly name: string;
-  readonly atMs: number;
-  readonly data: JsonObject;
-}
-
 const selectWanting = `
   SELECT webhook_id, run_id, session_id, harness_id FROM webhooks JOIN runs USING (principal)
   WHERE run_no = ?1 AND parent_run_id IS NULL AND enabled = 1
     AND (events IS NULL OR EXISTS (SELECT 1 FROM json_each(events) WHERE value = ?2))`;
 
-export function noteForWebhooks(tx: Transaction, { runNo, event, name, atMs, data }: WebhookOccasion): void {
-  for (const row of tx.all(selectWanting, runNo, event)) {
-    const to = webhookId(row, 'webhook_id');
-    const run = text(row, 'run_id');
-    const token = createHash('sha256').update(`${to}\n${run}\n${name}`).digest('hex').slice(0, 32);
-    const place = { response_id: run, session_id: text(row, 'session_id'), harness_id: text(row, 'harness_id') };
-    const body = { type: event, timestamp: new Date(atMs).toISOString(), data: { ...place, ...data } };
-    tx.run(insertDelivery, `msg_${token}`, to, event, JSON.stringify(body), 0, atMs, atMs);
+/** In the transaction that stores the event. */
+export function noteForWebhooks(tx: Transaction, occasion: WebhookOccasion): void {
+  for (const row of tx.all(selectWanting, occasion.runNo, occasion.event)) {
+    const { deliveryId, webhookId: to, event, body, atMs } = deliveryFor(occasion, row);
+    tx.run(insertDelivery, deliveryId, to, event, body, 0, atMs, atMs);
   }
-}
-
-function webhookRecord(row: Row): WebhookRecord {
-  const events = nullable(row, 'events', strings);
-  return {
-    webhookId: webhookId(row, 'webhook_id'),
-    principal: text(row, 'principal'),
-    url: text(row, 'url'),
-    events: events === null ? null : webhookEvents.filter((event) => events.includes(event)),
-    description: nullable(row, 'description', text),
-    enabled: flag(row, 'enabled'),
-    secret: text(row, 'secret'),
-    createdAtMs: integer(row, 'created_at'),
-  };
-}
-
-function deliveryRecord(row: Row): DeliveryRecord {
-  return {
-    deliveryId: text(row, 'delivery_id'),
-    webhookId: webhookId(row, 'webhook_id'),
-    event: oneOf(row, 'event', [...webhookEvents, 'reins.test']),
-    body: jsonObject(row, 'body'),
-    attempt: integer(row, 'attempt'),
-    status: oneOf(row, 'status', ['pending', 'delivered', 'failed']),
-    httpStatus: nullable(row, 'http_status', integer),
-    error: nullable(row, 'error', text),
-    createdAtMs: integer(row, 'created_at'),
-    attemptedAtMs: nullable(row, 'attempted_at', integer),
-    nextAttemptAtMs: nullable(row, 'next_attempt_at', integer),
-  };
 }

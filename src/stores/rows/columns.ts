@@ -1,4 +1,4 @@
-// Readers of one column: what comes from the file is checked here once and trusted afterwards. A column of another kind is
+// Readers of one column, for all stores of rows: what comes from a database is checked here once and trusted afterwards. A column of another kind is
 // damage, and is reported as that.
 
 import { StorageError } from '../../core/errors.ts';
@@ -17,8 +17,9 @@ export function integer(row: Fields, name: string): number {
   return typeof value === 'number' ? value : damaged(name);
 }
 
+/** As SQLite has it, a number, or as PostgreSQL has it. */
 export function flag(row: Fields, name: string): boolean {
-  return integer(row, name) !== 0;
+  return typeof row[name] === 'boolean' ? truth(row, name) : integer(row, name) !== 0;
 }
 
 export function truth(row: Fields, name: string): boolean {

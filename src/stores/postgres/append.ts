@@ -1,0 +1,118 @@
+// The hot path: what all runs of this process wrote within one window is one transaction, its rows one statement.
+//
+// A1. Rows are locked in one order by everybody: heads by run, then runs by number, then sessions by id, then the rest. Two
+//     nodes that write the same runs, one of them fenced, wait for each other and never in a circle.
+// A2. Position, generation and whether the log is open are looked at under the lock of the head, in the transaction that
+//     writes (E-801). What is refused is left out of the statement and touches nothing else (L3).
+
+import { isLive } from '../../core/run-event.ts';
+import type { RunId } from '../../core/ids.ts';
+import { encodeEvents } from '../event-codec.ts';
+import { numberEvents } from '../event-shape.ts';
+import { integer } from '../rows/columns.ts';
+import { runId } from '../rows/records.ts';
+import type { Append, AppendResult } from '../store.ts';
+import type { Database, Transaction } from './database.ts';
+import { endRuns, lockRuns } from './end-runs.ts';
+import { indexEvents, parkedAs } from './index-events.ts';
+
+/** The column `open`: nothing is appended any more; its owner's to append to; parked, for facts from outside alone. */
+export const openness = { ended: 0, atWork: 1, parked: 2 } as const;
+
+interface Head {
+  readonly runNo: number;
+  readonly generation: number;
+  lastSeq: number;
+  open: number;
+}
+
+interface Written {
+  readonly head: Head;
+  readonly entry: Append;
+  readonly body: string;
+}
+
+export function append(db: Database, batch: readonly Append[], sync: 'durable' | 'fast'): Promise<AppendResult[]> {
+  // Encoded before the transaction begins: a value that is no JSON fails here, with nothing locked or written.
+  const entries = batch.map((entry) => ({ entry, body: encodeEvents(entry.events) }));
+  return db.transaction(sync, async (tx) => {
+    const heads = await lockHeads(tx, [...new Set(batch.map((entry) => entry.runId))]);
+    const written: Written[] = [];
+    const results = entries.map(({ entry, body }): AppendResult => {
+      const head = heads.get(entry.runId);
+      if (head?.generation !== entry.generation || head.open !== openness.atWork) return { outcome: 'lease-lost' };
+      if (head.lastSeq !== entry.after) return { outcome: 'wrong-position', lastSeq: head.lastSeq };
+      moveHead(head, entry);
+      written.push({ head, entry, body });
+      return { outcome: 'stored', events: numberEvents(entry.events, entry.after) };
+    });
+    await writeBatches(tx, written);
+    await writeIndexes(tx, written);
+    return results;
+  });
+}
+
+const selectHeads = `
+  SELECT run_id, heads.* FROM runs JOIN heads USING (run_no)
+  WHERE run_id = ANY($1::text[]) ORDER BY run_no FOR UPDATE OF heads`;
+
+async function lockHeads(tx: Transaction, runs: readonly RunId[]): Promise<ReadonlyMap<RunId, Head>> {
+  const rows = await tx.all(selectHeads, runs);
+  return new Map(
+    rows.map((row) => {
+      const [runNo, generation] = [integer(row, 'run_no'), integer(row, 'generation')];
+      return [
+        runId(row, 'run_id'),
+        { runNo, generation, lastSeq: integer(row, 'last_seq'), open: integer(row, 'open') },
+      ];
+    }),
+  );
+}
+
+function moveHead(head: Head, { events, end }: Append): void {
+  head.lastSeq += events.length;
+  if (end !== undefined) head.open = openness.ended;
+  else if (events.some((event) => parkedAs(event) !== null)) head.open = openness.parked;
+}
+
+const insertBatches = `
+  WITH moved AS (
+    UPDATE heads SET last_seq = new.last_seq, open = new.open
+    FROM unnest($1::bigint[], $2::bigint[], $3::smallint[]) AS new (run_no, last_seq, open)
+    WHERE heads.run_no = new.run_no)
+  INSERT INTO event_batches (run_no, first_seq, last_seq, committed, body)
+  SELECT * FROM unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::boolean[], $8::text[])`;
+
+async function writeBatches(tx: Transaction, written: readonly Written[]): Promise<void> {
+  const heads = [...new Set(written.map(({ head }) => head))];
+  const rows = written.filter(({ entry }) => entry.events.length > 0);
+  if (rows.length === 0) return;
+  await tx.run(
+    insertBatches,
+    heads.map(({ runNo }) => runNo),
+    heads.map(({ lastSeq }) => lastSeq),
+    heads.map(({ open }) => open),
+    rows.map(({ head }) => head.runNo),
+    rows.map(({ entry }) => entry.after + 1),
+    rows.map(({ entry }) => entry.after + entry.events.length),
+    rows.map(({ entry }) => mayHoldCommitted(entry)),
+    rows.map(({ body }) => body),
+  );
+}
+
+/** The column `committed`: readers of committed events pass batches without any over. */
+function mayHoldCommitted({ events }: Append): boolean {
+  return !events.every(({ type }) => isLive(type));
+}
+
+/** What follows from the events, in the order in which everybody locks (A1). */
+async function writeIndexes(tx: Transaction, written: readonly Written[]): Promise<void> {
+  const committed = written.filter(({ entry }) => mayHoldCommitted(entry));
+  const changed = committed.filter(({ head }) => head.open !== openness.atWork).map(({ head }) => head.runNo);
+  if (changed.length > 0) await lockRuns(tx, changed);
+  for (const { head, entry } of committed) await indexEvents(tx, head.runNo, entry.events);
+  const ends = written.flatMap(({ head, entry }) =>
+    entry.end === undefined ? [] : { runNo: head.runNo, end: entry.end },
+  );
+  if (ends.length > 0) await endRuns(tx, ends);
+}

@@ -1,0 +1,46 @@
+import { integer } from '../rows/columns.ts';
+import { batchesOf } from '../rows/ended-batches.ts';
+import type { EndedRun, KeepResult } from '../store.ts';
+import { nextTurn, takeSession } from './admit.ts';
+import { lockName, type Database, type Transaction } from './database.ts';
+
+const insertRun = `
+  INSERT INTO runs
+    (run_id, session_id, harness_id, principal, turn, previous_run_id, store, created_at, ended_at, status, response, pruned)
+  VALUES ($1, $2, $3, $4, $5, $6, true, $7, $7, $8, $9, $10) RETURNING run_no`;
+const insertBatches = `
+  WITH head AS (INSERT INTO heads (run_no, generation, last_seq, open) VALUES ($1, 1, $2, 0))
+  INSERT INTO event_batches (run_no, first_seq, last_seq, committed, body)
+  SELECT $1, * FROM unnest($3::bigint[], $4::bigint[], $5::boolean[], $6::text[])`;
+
+/** Nothing is indexed: no approval of it is open, no file of it is here, and no webhook hears of it. */
+export function keepEnded(db: Database, run: EndedRun): Promise<KeepResult> {
+  const batches = batchesOf(run);
+  return db.transaction('durable', async (tx) => {
+    await lockName(tx, 'run', run.runId);
+    const known = await tx.get('SELECT 1 FROM runs WHERE run_id = $1', run.runId);
+    if (known !== undefined) return { outcome: 'known' };
+    const { title, previousRunId, sessionId, atMs, events } = run;
+    const refused = await takeSession(tx, { ...run, ...(previousRunId === null ? { newSession: { title } } : {}) });
+    if (refused !== null) return refused;
+    await tx.run(
+      insertBatches,
+      await insert(tx, run),
+      events.at(-1)?.seq ?? 0,
+      batches.map(({ firstSeq }) => firstSeq),
+      batches.map(({ lastSeq }) => lastSeq),
+      batches.map(({ committed }) => committed === 1),
+      batches.map(({ body }) => body),
+    );
+    await tx.run('UPDATE sessions SET updated_at = greatest(updated_at, $1) WHERE session_id = $2', atMs, sessionId);
+    return { outcome: 'kept' };
+  });
+}
+
+async function insert(tx: Transaction, run: EndedRun): Promise<number | null> {
+  const { runId, sessionId, harnessId, principal, previousRunId, atMs, status, response, events } = run;
+  const facts = [runId, sessionId, harnessId, principal, await nextTurn(tx, sessionId), previousRunId, atMs, status];
+  const pruned = events.at(-1)?.seq === events.length ? 0 : 1;
+  const row = await tx.get(insertRun, ...facts, response === null ? null : JSON.stringify(response), pruned);
+  return row === undefined ? null : integer(row, 'run_no');
+}

@@ -1,0 +1,68 @@
+import type { RunId } from '../../core/ids.ts';
+import type { RunEvent } from '../../core/run-event.ts';
+import { decodeEvents, type StoredRow } from '../event-codec.ts';
+import { integer, text, type Fields } from '../rows/columns.ts';
+import { runId, sessionId } from '../rows/records.ts';
+import type { EventRange } from '../store.ts';
+import type { Reads } from './database.ts';
+
+/** A page ends early here, so that a reader of large events holds little more than one of them. */
+const pageUnits = 1_048_576;
+
+/** Damage ends the page before it; it is reported when the cursor stands right before it (E-804). */
+export async function readEvents(db: Reads, id: RunId, range: EventRange): Promise<readonly RunEvent[]> {
+  const which = range.committedOnly === true ? 'committed' : 'all';
+  const page: RunEvent[] = [];
+  for (let { after } = range; page.length === 0; ) {
+    const rows = await batchesAfter(db, id, { after, which, limit: range.limit, units: pageUnits });
+    try {
+      for (const row of rows)
+        for (const event of decodeEvents(row, which)) if (event.seq > range.after) page.push(event);
+    } catch (error) {
+      if (page.length === 0) throw error;
+    }
+    // Rows without any event for this reader end no log.
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    after = last.lastSeq;
+  }
+  return page;
+}
+
+export interface BatchRange {
+  readonly after: number;
+  /** `committed`: without batches that are known to hold live events only. */
+  readonly which: 'all' | 'committed';
+  /** About so many events, and so much text, at least one row where there is one. */
+  readonly limit: number;
+  readonly units: number;
+}
+
+/** What stands before a row decides whether it belongs to the page; lengths are known without reading bodies. */
+const selectPage = (which: BatchRange['which']) => `
+  SELECT run_id, session_id, first_seq, last_seq, body FROM (
+    SELECT *, sum(octet_length(body)) OVER before AS units, sum(last_seq - first_seq + 1) OVER before AS events FROM (
+      SELECT run_id, session_id, event_batches.* FROM runs JOIN event_batches USING (run_no)
+      WHERE run_id = $1 AND last_seq > $2 ${which === 'committed' ? 'AND committed' : ''}
+      ORDER BY last_seq LIMIT $3) AS next
+    WINDOW before AS (ORDER BY last_seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS page
+  WHERE coalesce(units, 0) < $4 AND coalesce(events, 0) < $3 ORDER BY last_seq`;
+
+/** A run's batches that end after the cursor, in order. */
+export async function batchesAfter(
+  db: Reads,
+  id: RunId,
+  { after, which, limit, units }: BatchRange,
+): Promise<readonly StoredRow[]> {
+  return (await db.all(selectPage(which), id, after, limit, units)).map(storedRow);
+}
+
+function storedRow(row: Fields): StoredRow {
+  return {
+    runId: runId(row, 'run_id'),
+    sessionId: sessionId(row, 'session_id'),
+    firstSeq: integer(row, 'first_seq'),
+    lastSeq: integer(row, 'last_seq'),
+    body: text(row, 'body'),
+  };
+}

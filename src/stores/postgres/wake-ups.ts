@@ -1,0 +1,118 @@
+// What nodes tell each other: that the log of a run has grown. A hint and nothing else: the log is the truth, and who follows
+// a run looks at it each second anyway. So a word that is lost costs a moment.
+//
+// N1. A word goes after its commit, on the connection that listens: a NOTIFY inside a transaction holds a lock of the whole
+//     cluster until that is synced. Words that come up meanwhile are joined, the newest of each run counts.
+// N2. It carries run and seq only (E-803).
+// N3. Listening is state of a connection: it has one of its own, past any pooler. While there is none nothing is told; once
+//     there is one again, whoever listens is told that anything may have happened.
+
+import pg from 'pg';
+import { sleep, type Clock } from '../../core/clock.ts';
+import { runIds, type RunId } from '../../core/ids.ts';
+import { connectionOf } from './database.ts';
+
+/** Null: of any run. */
+export type NewsListener = (runId: RunId | null) => void;
+
+export interface WakeUps extends AsyncDisposable {
+  tell(runId: RunId, lastSeq: number): void;
+  listen(listener: NewsListener): () => void;
+}
+
+const channel = 'reins_log';
+const reconnectMs = 1_000;
+/** Of a payload; PostgreSQL takes 8,000 bytes. */
+const mostBytes = 7_000;
+
+export function createWakeUps({ url, clock }: { readonly url: string; readonly clock: Clock }): WakeUps {
+  const listeners = new Set<NewsListener>();
+  const untold = new Map<RunId, number>();
+  const closing = new AbortController();
+  let client: pg.Client | null = null;
+  let telling: Promise<void> = Promise.resolve();
+  let isTelling = false;
+
+  const hear = (runId: RunId | null) => {
+    for (const listener of listeners) listener(runId);
+  };
+
+  /** Resolves when the connection is gone. */
+  async function listenOnce(): Promise<void> {
+    const own = new pg.Client(connectionOf(url));
+    const gone = new Promise<void>((resolve) => own.on('end', resolve).on('error', () => resolve()));
+    own.on('notification', ({ processId, payload = '' }) => {
+      if (processId !== ownProcess(own)) for (const runId of runsIn(payload)) hear(runId);
+    });
+    try {
+      await own.connect();
+      await own.query(`LISTEN ${channel}`);
+      client = own;
+      hear(null);
+      await Promise.race([gone, aborted(closing.signal)]);
+    } catch {
+      // Tried again below; polling goes on meanwhile.
+    } finally {
+      client = null;
+      await own.end().catch(() => {});
+    }
+  }
+
+  async function stayConnected(): Promise<void> {
+    while (!closing.signal.aborted) {
+      await listenOnce();
+      await sleep(clock, reconnectMs, closing.signal);
+    }
+  }
+
+  async function tellAll(): Promise<void> {
+    for (let words = nextWords(untold); words !== ''; words = nextWords(untold))
+      await client?.query('SELECT pg_notify($1, $2)', [channel, words]).catch(() => {});
+    isTelling = false;
+  }
+
+  const connected = stayConnected();
+  return {
+    tell(runId, lastSeq) {
+      if (client === null) return;
+      untold.set(runId, lastSeq);
+      if (isTelling) return;
+      isTelling = true;
+      telling = tellAll();
+    },
+    listen(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    async [Symbol.asyncDispose]() {
+      await telling;
+      closing.abort();
+      await connected;
+    },
+  };
+}
+
+/** Takes as many out as one payload holds. */
+function nextWords(untold: Map<RunId, number>): string {
+  let words = '';
+  for (const [runId, seq] of untold) {
+    const word = `${runId}:${seq}`;
+    if (words.length + word.length >= mostBytes) break;
+    words += words === '' ? word : `,${word}`;
+    untold.delete(runId);
+  }
+  return words;
+}
+
+function runsIn(payload: string): readonly RunId[] {
+  return payload.split(',').flatMap((word) => runIds.parse(word.slice(0, word.lastIndexOf(':'))) ?? []);
+}
+
+/** The number of its backend, which the types leave out. */
+function ownProcess(client: pg.Client): unknown {
+  return 'processID' in client ? client.processID : undefined;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,406 @@
+// The console's panels in a real browser (C-070 to C-075): what each state looks like to a person, whatever brought it about.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildGallery, settled, type Gallery, type GalleryPage } from './support/console-gallery.ts';
+import { describeInChromium } from './support/chromium.ts';
+import { event } from '../src/console/state/rig.ts';
+import { longScene, scenes, type Scene, type SceneName } from './support/console-scenes.ts';
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+
+const phone = { viewport: { width: 320, height: 640 } };
+const names = Object.keys(scenes) as SceneName[];
+
+async function seriousFindings(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  const found = await page.evaluate<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>(
+    'axe.run(document, { resultTypes: ["violations"] })',
+  );
+  return found.violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+}
+
+const composer = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
+const gapToEnd = (page: Page) =>
+  page.evaluate<number>(
+    '(({ scrollHeight, clientHeight, scrollTop }) => scrollHeight - clientHeight - scrollTop)(document.querySelector("[role=log]"))',
+  );
+
+describeInChromium('the panels', (browser) => {
+  let gallery: Gallery;
+  beforeAll(async () => void (gallery = await buildGallery(await browser())), 120_000);
+  afterAll(() => gallery[Symbol.asyncDispose]());
+
+  /** Every scene in one page after the other; the page holds nothing of the one before. */
+  async function eachScene(look: (name: SceneName, opened: GalleryPage) => Promise<void>, context = {}): Promise<void> {
+    for (const name of names) {
+      await using opened = await gallery.open(scenes[name], context);
+      await look(name, opened);
+      expect([name, opened.errors]).toEqual([name, []]);
+    }
+  }
+
+  test('C-074, C-090: no serious finding in any state, in light', async () => {
+    await eachScene(async (name, { page }) => {
+      expect([name, await seriousFindings(page)]).toEqual([name, []]);
+    });
+  }, 120_000);
+
+  test('C-074, C-090: no serious finding in any state, in dark, at the width of a phone', async () => {
+    await eachScene(
+      async (name, { page }) => {
+        expect([name, await seriousFindings(page)]).toEqual([name, []]);
+      },
+      { colorScheme: 'dark', ...phone },
+    );
+  }, 120_000);
+
+  test('C-074: no state is wider than 320 px, and the message is in reach', async () => {
+    await eachScene(async (name, { page }) => {
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+      expect([name, width]).toEqual([name, 320]);
+      if (name !== 'missing') await expect(composer(page).isVisible()).resolves.toBe(true);
+    }, phone);
+  }, 60_000);
+
+  test('C-074: at 400 % zoom all can be reached', async () => {
+    await using opened = await gallery.open(scenes.asking, { viewport: { width: 320, height: 200 } });
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Allow once' }).click();
+    expect(await opened.effects('decide')).toHaveLength(1);
+    await composer(page).fill('x');
+    await page.getByRole('button', { name: 'Sessions' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    expect(await page.evaluate('asked')).toEqual(['sign out']);
+  });
+
+  test('C-074: every target is 24 × 24 px or more', async () => {
+    for (const name of ['questions', 'queued', 'opened', 'drafting', 'failed'] as const) {
+      await using opened = await gallery.open(scenes[name]);
+      const small = await opened.page.evaluate<
+        string[]
+      >(`[...document.querySelectorAll('button, input, textarea, summary')]
+        .filter((each) => each.checkVisibility() && !each.matches('[type=radio], [type=checkbox]'))
+        .filter((each) => each.getBoundingClientRect().width < 24 || each.getBoundingClientRect().height < 24)
+        .map((each) => each.outerHTML.slice(0, 120))`);
+      expect([name, small]).toEqual([name, []]);
+    }
+  });
+
+  test('C-074: in forced colours every mark is drawn, and nothing moves for those who ask for that', async () => {
+    await using opened = await gallery.open(scenes.working, { forcedColors: 'active' });
+    const moving = 'document.getAnimations().length';
+    expect(await opened.page.evaluate(moving)).toBe(0);
+    const strokes = await opened.page.evaluate<string[]>(
+      `[...document.querySelectorAll('.icon')].map((each) => getComputedStyle(each).stroke)`,
+    );
+    expect(strokes.filter((stroke) => stroke === 'none' || stroke === 'transparent')).toEqual([]);
+    await using lively = await gallery.open(scenes.working, { reducedMotion: 'no-preference' });
+    expect(await lively.page.evaluate(moving)).toBe(1);
+  });
+
+  test('C-032, C-070: one element sends, stops and queues, and keeps the focus', async () => {
+    await using opened = await gallery.open(scenes.empty);
+    const { page } = opened;
+    await composer(page).fill('hello');
+    const button = page.getByRole('button', { name: 'Send', exact: true });
+    const handle = await button.elementHandle();
+    await button.focus();
+    await page.keyboard.press('Enter');
+    expect(await opened.effects('send')).toMatchObject([{ text: 'hello' }]);
+    await page.getByRole('button', { name: 'Stop', exact: true }).waitFor();
+    expect(await handle?.evaluate('(each) => each === document.activeElement && each.ariaLabel')).toBe('Stop');
+    await page.keyboard.press('Enter');
+    await page.getByRole('log').getByText('Turn ended · you stopped').waitFor();
+    expect(await handle?.evaluate('(each) => each === document.activeElement && each.ariaLabel')).toBe('Send');
+  });
+
+  test('C-070: Enter sends, Shift+Enter makes a line, a setting swaps them, and Ctrl+Enter always sends', async () => {
+    await using opened = await gallery.open(scenes.empty);
+    const { page } = opened;
+    await composer(page).pressSequentially('a');
+    await page.keyboard.press('Shift+Enter');
+    await page.keyboard.type('b');
+    await page.keyboard.press('Enter');
+    expect(await opened.effects('send')).toMatchObject([{ text: 'a\nb' }]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Settings and keys' }).click();
+    await page.getByLabel('Makes a line; Shift+Enter sends').check();
+    await page.keyboard.press('Escape');
+    await composer(page).pressSequentially('c');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('d');
+    expect(await opened.effects('send')).toHaveLength(1);
+    await page.keyboard.press('Control+Enter');
+    expect(await opened.effects('send')).toMatchObject([{}, { text: 'c\nd' }]);
+  });
+
+  test('C-071: no key acts while an input method composes', async () => {
+    await using opened = await gallery.open(scenes.working);
+    const { page } = opened;
+    await composer(page).fill('か');
+    for (const key of ['Enter', 'Escape', 'ArrowUp'])
+      for (const guard of [{ isComposing: true }, { keyCode: 229 }])
+        await composer(page).dispatchEvent('keydown', { key, bubbles: true, cancelable: true, ...guard });
+    expect([await opened.effects('steer'), await opened.effects('cancel')]).toEqual([[], []]);
+    await expect(composer(page).inputValue()).resolves.toBe('か');
+  });
+
+  test('C-045: what waits can be changed and taken back, and ↑ brings the last one into the message', async () => {
+    await using opened = await gallery.open(scenes.queued);
+    const { page } = opened;
+    const waiting = page.getByRole('list', { name: 'Messages that wait' });
+    await waiting.getByRole('button', { name: 'Edit message' }).first().click();
+    await page.getByRole('textbox', { name: 'Message that waits' }).fill('Look at the monthly import.');
+    await page.keyboard.press('Enter');
+    await waiting.getByText('Look at the monthly import.').waitFor();
+    await waiting.getByRole('button', { name: 'Edit message' }).first().click();
+    await page.keyboard.press('Escape');
+    expect(await opened.effects('cancel')).toEqual([]);
+    await composer(page).fill('');
+    await page.keyboard.press('ArrowUp');
+    await expect(composer(page).inputValue()).resolves.toBe('And keep the test in one file.');
+    await waiting.getByRole('button', { name: 'Remove message' }).click();
+    await waiting.waitFor({ state: 'detached' });
+  });
+
+  test('C-047: a long text that is pasted is offered as a file, and nothing of it is lost', async () => {
+    await using opened = await gallery.open(scenes.empty);
+    const { page } = opened;
+    const paste = (text: string) =>
+      composer(page).evaluate((field, pasted) => {
+        const { DataTransfer, ClipboardEvent } = globalThis as unknown as Record<string, new (...more: never[]) => any>;
+        const clipboardData = new DataTransfer!();
+        clipboardData.setData('text/plain', pasted);
+        (field as unknown as EventTarget).dispatchEvent(
+          new ClipboardEvent!(...(['paste', { clipboardData, bubbles: true, cancelable: true }] as never[])),
+        );
+      }, text);
+    await paste('y'.repeat(40_000));
+    await page.getByRole('button', { name: 'Insert' }).click();
+    expect(await composer(page).inputValue()).toHaveLength(40_000);
+    await paste('y'.repeat(262_000));
+    expect(await page.getByRole('button', { name: 'Insert' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Attach as a file' }).click();
+    await page.getByRole('list', { name: 'Attached files' }).getByText('pasted-text.txt').waitFor();
+    await using long = await gallery.open(scenes.long);
+    await long.page.getByText('262,200 of 262,144 bytes').waitFor();
+  });
+
+  test('C-050: Enter alone decides nothing; a rule says what it is; the focus goes on to the next decision', async () => {
+    await using opened = await gallery.open(scenes.questions);
+    const { page } = opened;
+    await expect(composer(page).evaluate('(field) => field === document.activeElement')).resolves.toBe(true);
+    const card = page.getByRole('region', { name: 'Approval needed: bash' });
+    await card.getByRole('textbox', { name: /Reason/ }).fill('Not on this machine.');
+    await page.keyboard.press('Enter');
+    expect(await opened.effects('decide')).toEqual([]);
+    await card.getByRole('button', { name: 'Always allow…' }).click();
+    await card.getByRole('button', { name: 'Always allow bash with any arguments in this session' }).waitFor();
+    await card.getByRole('button', { name: 'Deny' }).click();
+    expect(await opened.effects('decide')).toMatchObject([
+      { body: { decision: 'deny', note: 'Not on this machine.', arguments_digest: 'sha256:1' } },
+    ]);
+    const { body: _body, ...effect } = (await opened.effects('decide'))[0] ?? {};
+    expect(effect).toMatchObject({ approvalId: 'appr_1', verb: 'decide' });
+    const approval = await page.evaluate<object>('gallery.getState().approvals[0].approval');
+    const decision = { decision: 'deny', by: 'owner', at: 1, note: null, rule_id: null };
+    await opened.play([
+      { type: 'decided', approval: { ...approval, status: 'denied', decision }, atMs: 0 } as Scene[number],
+    ]);
+    await page.getByText('Denied by owner').waitFor();
+    await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe('The agent asks: ask_user');
+    await page.keyboard.press('Enter');
+    expect(await opened.effects('decide')).toHaveLength(1);
+  });
+
+  test('UR-13, UR-14: a question and a call of unknown outcome are answered in place', async () => {
+    await using opened = await gallery.open(scenes.questions);
+    const { page } = opened;
+    await page.getByLabel('The old one (02:00)').check();
+    await page.getByRole('button', { name: 'Answer', exact: true }).click();
+    await page.getByLabel('What the call gave, if you know').fill('deployed');
+    await page.getByRole('button', { name: 'Go on with this result' }).click();
+    expect(await opened.effects('decide')).toMatchObject([
+      { verb: 'answer', body: { answers: [{ id: 'q1', selected: ['The old one (02:00)'] }] } },
+      { verb: 'resolve', body: { action: 'result', output: 'deployed' } },
+    ]);
+  });
+
+  test('C-020, C-025: cards open call by call, and what is not opened is not there; thinking stays open while it goes on', async () => {
+    await using opened = await gallery.open(scenes.working);
+    const { page } = opened;
+    const log = page.getByRole('log');
+    const thinking = log.getByRole('button', { name: 'Thinking', exact: true });
+    await thinking.click();
+    expect(await thinking.getAttribute('aria-expanded')).toBe('true');
+    const header = log.getByRole('button', { name: /^4 tools called/ });
+    expect(await header.textContent()).toBe('4 tools called✓ 2 ok✗ 1 failed… 1 pendingbash');
+    await header.click();
+    const call = log.getByRole('button', { name: /^read_file/ });
+    expect(await log.getByText('row12').count()).toBe(0);
+    await call.click();
+    await log.getByText('row12').waitFor();
+    expect(await log.getByText('row55').count()).toBe(0);
+    await log.getByRole('button', { name: /^Show all/ }).click();
+    await log.getByText('row55').waitFor();
+  });
+
+  test('C-054: the list is gone through by arrows, searched, and emptied only when it was confirmed', async () => {
+    await using opened = await gallery.open(scenes.finished);
+    const { page } = opened;
+    await page.keyboard.press('Control+k');
+    await expect.poll(() => page.evaluate('document.activeElement.type')).toBe('search');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    expect(await opened.effects('loadSession')).toEqual([{ type: 'loadSession', sessionId: 'hsess_2' }]);
+    const remove = page.getByRole('button', { name: 'Delete Draft the release notes for 2.4' });
+    await page.getByRole('button', { name: /^Draft the release notes/ }).focus();
+    await remove.click();
+    const dialog = page.getByRole('dialog', { name: 'Delete this session?' });
+    await dialog.getByRole('button', { name: 'Keep it' }).click();
+    await expect(remove.evaluate('(each) => each === document.activeElement')).resolves.toBe(true);
+    expect(await opened.effects('deleteSession')).toEqual([]);
+    await remove.click();
+    await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
+    expect(await opened.effects('deleteSession')).toEqual([{ type: 'deleteSession', sessionId: 'hsess_3' }]);
+    await page.getByRole('button', { name: 'Rename Draft the release notes for 2.4' }).click();
+    await page.getByRole('textbox', { name: 'Title' }).fill('Notes');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: /^Notes/ }).waitFor();
+  });
+
+  test('C-053: files are listed, shown as text or picture, and asked for', async () => {
+    await using opened = await gallery.open(scenes.finished);
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Files 3' }).click();
+    const files = page.getByRole('complementary', { name: 'Files' });
+    await files.getByRole('button', { name: /^report\.html/ }).click();
+    await page.getByText('<b>is text</b>').waitFor();
+    await page.keyboard.press('Escape');
+    await files
+      .getByRole('button', { name: /rows-per-day\.png/ })
+      .first()
+      .click();
+    await page.getByRole('img', { name: 'out/rows-per-day.png' }).waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Download', exact: true }).click();
+    await page.keyboard.press('Escape');
+    await files.getByRole('button', { name: 'Download all' }).click();
+    expect(await page.evaluate('asked')).toEqual(['download out/rows-per-day.png', 'download all of hsess_1']);
+    expect(opened.errors).toEqual([]);
+  });
+
+  test('C-070, C-073: each dialog has no serious finding, closes by Escape, and gives the focus back', async () => {
+    await using opened = await gallery.open(scenes.finished);
+    const { page } = opened;
+    for (const [opener, title] of [
+      ['Settings and keys', 'Settings'],
+      ['Share', 'Share this session'],
+      ['Details', 'The last turn'],
+      ['Model, harness and folder', 'For the next turn'],
+    ] as const) {
+      const button = page.getByRole('button', { name: opener, exact: true });
+      await button.click();
+      await page.getByRole('dialog', { name: title }).waitFor();
+      expect([title, await seriousFindings(page)]).toEqual([title, []]);
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await expect(button.evaluate('(each) => each === document.activeElement')).resolves.toBe(true);
+    }
+  });
+
+  test('C-073: the first stop is a link to the message', async () => {
+    await using opened = await gallery.open(scenes.finished);
+    const { page } = opened;
+    await page.evaluate('document.activeElement.blur()');
+    await page.keyboard.press('Tab');
+    await page.getByRole('link', { name: 'Skip to the message' }).press('Enter');
+    await expect(composer(page).evaluate('(field) => field === document.activeElement')).resolves.toBe(true);
+  });
+
+  test('C-072: the log is silent, the status region speaks at boundaries only', async () => {
+    await using opened = await gallery.open(scenes.working);
+    const { page } = opened;
+    expect(await page.getByRole('log').getAttribute('aria-live')).toBe('off');
+    expect(await page.getByRole('log').getAttribute('aria-busy')).toBe('true');
+    await page.evaluate(`globalThis.spoken = [];
+      new MutationObserver(() => spoken.push(document.querySelector('[role=status]').textContent))
+        .observe(document.querySelector('[role=status]'), { subtree: true, characterData: true, childList: true });`);
+    await opened.play(deltas(300));
+    await opened.play(ended(400));
+    await expect.poll(() => page.evaluate('spoken')).toEqual(['Turn ended · model finished']);
+  });
+
+  test('C-075: the end is kept while it grows, and a reader 500 px up is not moved', async () => {
+    await using opened = await gallery.open([...longScene(20), ...more]);
+    const { page } = opened;
+    expect(await gapToEnd(page)).toBeLessThanOrEqual(1);
+    for (let from = 0; from < 100; from += 20) {
+      await opened.play(deltas(20, from));
+      expect(await gapToEnd(page)).toBeLessThanOrEqual(1);
+    }
+    await page.getByRole('log').hover();
+    await page.mouse.wheel(0, -500);
+    await page.getByRole('button', { name: 'Jump to latest' }).waitFor();
+    const top = () => page.evaluate<number>('document.querySelector("[role=log]").scrollTop');
+    await settled(page);
+    const before = await top();
+    for (let from = 100; from < 400; from += 60) await opened.play(deltas(60, from));
+    expect(await top()).toBe(before);
+    expect(await gapToEnd(page)).toBeGreaterThan(400);
+    await page.getByRole('button', { name: 'Jump to latest' }).click();
+    await settled(page);
+    expect(await gapToEnd(page)).toBeLessThanOrEqual(1);
+  });
+
+  test('C-038: what is loaded before moves nobody who reads', async () => {
+    await using opened = await gallery.open(longScene(30));
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Load earlier' }).click();
+    const place = () =>
+      page.evaluate<number>(`[...document.querySelectorAll('.user-text')]
+        .find((each) => each.textContent === 'Question 0').getBoundingClientRect().top`);
+    const before = await place();
+    const [, asked] = longScene(25, 'resp_e').flatMap((each) => (each.type === 'session_loaded' ? [each, each] : []));
+    if (asked?.type !== 'session_loaded') throw new Error('The scene loads no session.');
+    await opened.play([{ type: 'earlier_loaded', turns: asked.turns, more: false, atMs: asked.atMs }]);
+    expect(await page.getByText('Question 0').count()).toBe(2);
+    const now = await page.evaluate<number>(`[...document.querySelectorAll('.user-text')]
+      .filter((each) => each.textContent === 'Question 0')[1].getBoundingClientRect().top`);
+    expect(Math.abs(now - before)).toBeLessThanOrEqual(60);
+  });
+});
+
+/** A turn in the long session. */
+const startMs = Date.UTC(2026, 5, 1);
+const more: Scene = [
+  { type: 'draft_changed', draft: 'Go on.', atMs: startMs },
+  { type: 'submit', id: 'm1', atMs: startMs },
+  { type: 'sent', turn: 'm1', atMs: startMs },
+  told(0, { type: 'created', responseId: 'resp_1', sessionId: 'hsess_3', model: 'm' }),
+];
+
+function told(number: number, ...events: Parameters<typeof Object.freeze>[0][]): Scene[number] {
+  return {
+    type: 'received',
+    turn: 'm1',
+    from: { kind: 'task', responseId: 'resp_1', number },
+    events,
+    atMs: startMs + number,
+  } as Scene[number];
+}
+
+/** Numbers go on after what the scenes told. */
+function deltas(count: number, from = 0): Scene {
+  const first = from + 1;
+  return Array.from({ length: count }, (_, at) =>
+    told(first + at, event.text(`word ${at} and more words, on and on.\n\n`, 9)),
+  );
+}
+
+function ended(number: number): Scene {
+  return [told(number, event.done())];
+}
