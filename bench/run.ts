@@ -8,6 +8,7 @@ import type { Benchmark, Row } from './row.ts';
 import { firstEvent } from './rows/first-event.ts';
 import { flatCost } from './rows/flat-cost.ts';
 import { json } from './rows/json.ts';
+import { markdown } from './page/markdown.ts';
 import { memory } from './rows/memory.ts';
 import { pacedStreams } from './rows/paced.ts';
 import { parts } from './rows/parts.ts';
@@ -26,6 +27,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   ready,
   engine,
   relay: relayed,
+  markdown,
   chat,
   parts,
 };

@@ -1,4 +1,4 @@
-import type { RuntimeModels } from './harnesses/foreign/foreign-adapter.ts';
+import type { RuntimeModels } from './harnesses/foreign/foreign-parts.ts';
 import type { ProviderStanding } from './harnesses/relay/provider-standing.ts';
 
 /**

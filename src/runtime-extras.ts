@@ -5,7 +5,7 @@ import { placeBundle } from './place-bundle.ts';
 import type { McpServer } from './engine/mcp/mcp-server.ts';
 import type { ResolvedMcpServer } from './harnesses/foreign/runtime.ts';
 import type { RunState } from './core/run-state.ts';
-import type { RuntimeExtras } from './harnesses/foreign/foreign-adapter.ts';
+import type { RuntimeExtras } from './harnesses/foreign/foreign-parts.ts';
 
 /**
  * What the settings and a harness bring to a runtime that connects by itself: the same servers, skills and plugins that the

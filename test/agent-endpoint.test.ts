@@ -1,5 +1,5 @@
-// `POST /api/agent` over a whole server: forms, refusals, failures. How turns end with their callers, and where they work:
-// `agent-turns.test.ts`.
+// `POST /api/agent` over a whole server: forms, refusals, failures. Which model a turn has: `agent-models.test.ts`; how turns end
+// with their callers: `agent-turns.test.ts`; where they work: `agent-workspace.test.ts`.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asJson, askAgent, asStream, eventsOf, parseEvents, readUntil } from './support/agent-call.ts';

@@ -1,6 +1,6 @@
-// `POST /api/agent`: how turns end with those who wait for them, and where they work.
+// `POST /api/agent`: how turns end with those who wait for them, and what is told of them.
 
-import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -8,20 +8,13 @@ import { asJson, askAgent, asStream, eventsOf, parseEvents, readUntil } from './
 import { call, createGate, hold, reply, say, startModel, text, type Replies } from './support/model.ts';
 import { eventually } from './support/asking-server.ts';
 import { providerKey } from './support/provider.ts';
-import { startAgentServer, type AgentServer } from './support/agent-server.ts';
+import { principalFolder, startAgentServer } from './support/agent-server.ts';
 import { startProcess } from './support/server.ts';
 import { temporaryFolder } from './support/folders.ts';
 import { key, type Uhp } from './support/uhp.ts';
 
 const bash = (command: string) => reply(text('Working.'), call('b', 'bash', { command }));
-const write = (path: string, content = 'made') => reply(call('w', 'write_file', { path, content }));
 const host = { agent: { shell: { kind: 'host' } } };
-
-/** The only folder of a principal. */
-function folderOf({ data }: Pick<AgentServer, 'data'>): string {
-  const [name = ''] = readdirSync(join(data, 'principals'));
-  return join(data, 'principals', name);
-}
 
 async function newestSession(uhp: Uhp): Promise<{ readonly id: string; readonly status: string }> {
   const { body } = await uhp.send('GET', '/v1/sessions?limit=1');
@@ -61,7 +54,7 @@ describe('A-030: who goes away ends the turn', () => {
       const caller = new AbortController();
       askAgent(place.url, { prompt: 'work' }, { accept, signal: caller.signal }).catch(() => {});
       const pid = await eventually(() => {
-        const path = existsSync(join(place.data, 'principals')) ? join(folderOf(place), 'pid') : '';
+        const path = existsSync(join(place.data, 'principals')) ? join(principalFolder(place), 'pid') : '';
         return existsSync(path) ? Number(readFileSync(path, 'utf8')) || undefined : undefined;
       });
       expect(isAlive(pid)).toBe(true);
@@ -70,6 +63,19 @@ describe('A-030: who goes away ends the turn', () => {
       expect(place.model.asked('work')).toHaveLength(1);
     },
   );
+
+  test('while a failed reply waits for its next try: it is not asked for again', async () => {
+    await using place = await startAgentServer({ replies: { fail: [{ fault: { kind: 'status', status: 500 } }] } });
+    const caller = new AbortController();
+    const response = await asStream(place.url, { prompt: 'fail' }, { signal: caller.signal });
+    await eventually(() => place.model.asked('fail').length === 1 || undefined);
+    caller.abort();
+    await newestIs(place.uhp, 'cancelled');
+    const asked = place.model.asked('fail').length;
+    await pause(1_500);
+    expect(place.model.asked('fail')).toHaveLength(asked);
+    expect(response.status).toBe(200);
+  });
 
   test('before anything is streamed', async () => {
     await using place = await startAgentServer();
@@ -130,110 +136,6 @@ describe('A-030: who goes away ends the turn', () => {
   }, 20_000);
 });
 
-describe('A-014: where a turn works', () => {
-  const replies: Replies = {
-    make: [write('a.txt'), say('Made.')],
-    read: [reply(call('r', 'read_file', { path: 'a.txt' })), say('Read.')],
-    around: [
-      reply(
-        call('g', 'glob', { pattern: '**/*.txt' }),
-        call('u', 'read_file', { path: '../../a.txt' }),
-        call('o', 'read_file', { path: '../../../a.txt' }),
-        call('s', 'bash', { command: 'basename "$PWD"; ls' }),
-      ),
-      say('Seen.'),
-    ],
-  };
-
-  test('in a folder that lasts over turns, and is of one principal alone', async () => {
-    const workspace = temporaryFolder();
-    await using place = await startAgentServer({ replies, settings: { agent: { workspace } } });
-    const made = await place.uhp.send('POST', '/v1/reins/keys', { body: { principal: 'bob' } });
-    const bob = { token: String(made.body['key']) };
-    expect((await asJson(place.url, { prompt: 'make' })).body).toMatchObject({ cwd: '.' });
-    const ok = async (options = {}) => (await asJson(place.url, { prompt: 'read' }, options)).body['toolTrace'];
-    expect(await ok()).toMatchObject([{ ok: true }]);
-    expect(await ok(bob)).toMatchObject([{ ok: false }]);
-    expect(readdirSync(workspace).map((name) => name.replace(/-.*/, ''))).toEqual(['bob', 'owner']);
-  });
-
-  const shells = ['auto', 'interpreted', 'host'];
-  test.each(shells)(
-    'in a directory of it, from which all of it is reached and nothing beside it (%s)',
-    async (kind) => {
-      await using place = await startAgentServer({ replies, settings: { agent: { shell: { kind } } } });
-      await asJson(place.url, { prompt: 'make' });
-      expect((await asJson(place.url, { prompt: 'make', cwd: './src//lib/' })).body).toMatchObject({ cwd: 'src/lib' });
-      expect(readFileSync(join(folderOf(place), 'src', 'lib', 'a.txt'), 'utf8')).toBe('made');
-      const events = await eventsOf(asStream(place.url, { prompt: 'around', cwd: 'src/lib' }));
-      const results = Object.fromEntries(
-        events.flatMap((event) => (event.type === 'tool_result' ? [[event.id, [event.ok, event.summary]]] : [])),
-      );
-      expect(results).toEqual({
-        g: [true, 'glob · ✓ ok · a.txt'],
-        u: [true, expect.stringContaining('../../a.txt')],
-        o: [false, expect.stringContaining('leads out of the workspace')],
-        s: [true, expect.stringContaining('stdout 2L')],
-      });
-      expect(events.at(-1)).toMatchObject({ type: 'done', cwd: 'src/lib' });
-    },
-  );
-
-  test('a link is no directory of it, whoever made it', async () => {
-    await using place = await startAgentServer({ replies });
-    await asJson(place.url, { prompt: 'make' });
-    symlinkSync('/etc', join(folderOf(place), 'out'));
-    const refused = await asStream(place.url, { prompt: 'read', cwd: 'out' });
-    expect([refused.status, await refused.json()]).toEqual([
-      400,
-      { error: 'Invalid cwd: the path leaves the workspace' },
-    ]);
-    expect((await asJson(place.url, { prompt: 'read', cwd: 'a.txt' })).status).toBe(400);
-  });
-
-  test('a directory that becomes a link while a turn works there leads its tools nowhere', async () => {
-    const swapped = {
-      swap: [
-        bash('mkdir ../d && rmdir ../sub; ln -s /etc ../sub'),
-        reply(call('r', 'read_file', { path: 'hostname' })),
-        say('x'),
-      ],
-    };
-    await using place = await startAgentServer({ replies: swapped, settings: host });
-    const { body } = await asJson(place.url, { prompt: 'swap', cwd: 'sub' });
-    expect(existsSync(join(folderOf(place), 'sub', 'hostname'))).toBe(true);
-    expect(body['toolTrace']).toMatchObject([{}, { ok: false, summary: expect.stringContaining('leads out') }]);
-  });
-
-  test('the default directory holds where none is given; one that cannot be is ignored with a warning', async () => {
-    const warnings: unknown[] = [];
-    const logger = {
-      debug() {},
-      info() {},
-      warn: (...said: unknown[]) => void warnings.push(said),
-      error() {},
-    };
-    const cwdWith = async (SANDBOX_DEFAULT_CWD: string, body: object) => {
-      await using place = await startAgentServer({
-        replies,
-        env: { SANDBOX_DEFAULT_CWD, AGENT_REASONING: 'much', OPENAI_COMPATIBLE_API_KEY: 'q7q' },
-        logger,
-      });
-      return (await asJson(place.url, { prompt: 'make', ...body })).body['cwd'];
-    };
-    expect(await cwdWith('./work', {})).toBe('work');
-    expect(await cwdWith('work', { cwd: null })).toBe('work');
-    expect(await cwdWith('work', { cwd: 'other' })).toBe('other');
-    expect(JSON.stringify(warnings)).not.toContain('defaultCwd');
-    expect(await cwdWith('../work', {})).toBe('.');
-    expect(JSON.stringify(warnings)).toContain('agent.defaultCwd');
-    expect(JSON.stringify(warnings)).toContain('agent.reasoning');
-    // A-040: named, not shown.
-    expect(JSON.stringify(warnings)).toContain('OPENAI_COMPATIBLE_API_KEY');
-    expect(JSON.stringify(warnings)).not.toContain('q7q');
-  });
-});
-
 test('A-025: what would have to be asked is refused, the model is told, and the turn goes on', async () => {
   const replies = { ask: [bash('touch made'), say('It was not allowed.')] };
   const approvals = { toolPermissions: { bash: 'ask' } };
@@ -259,40 +161,67 @@ test('A-052: the end of a preview is the end of the output, however long that is
   expect(events.at(-1)).not.toHaveProperty('toolTrace.0.preview');
 });
 
-test('A-040 to A-043: no secret is in any byte that is sent, wherever it is cut', async () => {
+test('A-040 to A-043, A-070: no secret is in any byte that is sent, at whatever position each is cut', async () => {
   const secrets = [providerKey, key, 'header-of-a-server'];
-  const replies = Object.fromEntries(
-    secrets.flatMap((secret, index) =>
-      [1, 5, secret.length - 1].map((at) => {
-        const pieces = [`It is ${secret.slice(0, at)}`, `${secret.slice(at)}.`];
-        const rounds = [
-          reply(
-            { kind: 'text', chunks: pieces },
-            call('w', 'write_file', { path: `${secret}.txt`, content: secret }),
-            call('r', 'read_file', { path: secret }),
-          ),
-          reply({ kind: 'text', chunks: pieces }),
-        ];
-        return [`tell ${index} ${at}`, rounds];
-      }),
-    ),
-  );
+  const cuts = (secret: string) =>
+    Array.from({ length: secret.length - 1 }, (_, at) => [
+      `It is ${secret.slice(0, at + 1)}`,
+      `${secret.slice(at + 1)}. `,
+    ]);
+  const turns = secrets.map((secret, index): [string, Replies[string]] => [
+    `tell ${index}`,
+    [
+      reply(
+        { kind: 'text', chunks: cuts(secret).flat() },
+        call('w', 'write_file', { path: `${secret}.txt`, content: secret }),
+        call('r', 'read_file', { path: `${secret}.txt` }),
+        call('n', `tool-${secret}`, {}),
+      ),
+      reply({ kind: 'text', chunks: cuts(secret).flat() }),
+    ],
+  ]);
+  const message = `The key ${secrets.join(' ')} is wrong.`;
+  const fails: [string, Replies[string]] = ['fail', [{ fault: { kind: 'status', status: 400, message } }]];
   const mcp = [
     { name: 's', transport: 'http', url: 'http://127.0.0.1:9/', headers: { 'X-Key': secrets[2] }, disabled: true },
   ];
   const env = { OPENAI_COMPATIBLE_API_KEY: providerKey };
+  const replies = Object.fromEntries([...turns, fails]);
   await using place = await startAgentServer({ replies, env, settings: { agent: { mcp } } });
-  for (const prompt of Object.keys(replies)) {
-    const [stream, json] = [
-      await (await asStream(place.url, { prompt })).text(),
-      JSON.stringify(await asJson(place.url, { prompt })),
-    ];
-    for (const bytes of [stream, json]) {
-      for (const secret of secrets) expect(bytes).not.toContain(secret);
-      expect(bytes).toContain('[redacted]');
-    }
-    expect(parseEvents(stream).at(-1)).toMatchObject({ type: 'done', text: 'It is [redacted].It is [redacted].' });
+  const bytesOf = async (prompt: string) => [
+    await (await asStream(place.url, { prompt })).text(),
+    JSON.stringify(await asJson(place.url, { prompt })),
+  ];
+  for (const [index, secret] of secrets.entries()) {
+    const [stream = '', json = ''] = await bytesOf(`tell ${index}`);
+    for (const bytes of [stream, json]) for (const each of secrets) expect(bytes).not.toContain(each);
+    const whole = 'It is [redacted]. '.repeat(2 * (secret.length - 1)).trim();
+    expect(parseEvents(stream).at(-1)).toMatchObject({ type: 'done', text: whole });
+    expect(
+      parseEvents(stream)
+        .flatMap((event) => (event.type === 'text_delta' ? [event.text] : []))
+        .join(''),
+    ).toBe(`${whole} `);
+    expect(json).toContain(JSON.stringify(whole));
   }
+  for (const bytes of await bytesOf('fail')) for (const each of secrets) expect(bytes).not.toContain(each);
+});
+
+test('A-024, A-070: two hundred and five calls are two hundred and five lines, each with its own cards', async () => {
+  const read = (n: number) => call(`c${n}`, 'read_file', { path: `none-${n}` });
+  const rounds = Array.from({ length: 41 }, (_, round) => reply(...[0, 1, 2, 3, 4].map((n) => read(5 * round + n))));
+  await using place = await startAgentServer({ replies: { much: [...rounds, say('Done.')] } });
+  const events = await eventsOf(asStream(place.url, { prompt: 'much' }));
+  const last = events.at(-1);
+  if (last?.type !== 'done') throw new Error('The turn has not succeeded.');
+  const ids = Array.from({ length: 205 }, (_, n) => `c${n}`);
+  for (const type of ['tool_start', 'tool_result'])
+    expect(events.flatMap((event) => (event.type === type && 'id' in event ? [event.id] : [])).toSorted()).toEqual(
+      ids.toSorted(),
+    );
+  expect(last.toolTrace?.map(({ summary }) => /none-\d+/.exec(summary)?.[0])).toEqual(
+    ids.map((id) => id.replace('c', 'none-')),
+  );
 });
 
 test('A-060: the effort is sent to the model, by the setting or by its name, and alike in both forms', async () => {

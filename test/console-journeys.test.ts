@@ -207,6 +207,7 @@ describeInChromium('C-090: journeys', (browser) => {
     await ends(page, 1, finished);
     expect(await shown(page)).toEqual(['write', 'I write it.', '1 tool called', 'Written.', finished]);
     await page.reload();
+    await ends(page, 1, finished);
     expect(await shown(page)).toEqual(['write', 'I write it.', '1 tool called', 'Written.', finished]);
     await opened.expectNoProblems();
   });

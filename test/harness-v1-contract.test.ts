@@ -3,10 +3,11 @@
 import { createScriptedModel } from '../src/testing/scripted-model.ts';
 import { createRuntime, defineTool, toHarnessV1, type RunEvent, type ToolContext } from '../src/index.ts';
 import { describeAdapterContract, serveAdapter, type Scenario } from './support/adapter-contract.ts';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { systemClock } from '../src/system.ts';
 import type { HarnessV1, PromptTurnOptions } from '../src/harnesses/harness-v1/harness-v1.ts';
-import type { ReplyPiece, ScriptedReply } from '../src/testing/model-servers/reply-script.ts';
+import type { ModelRequest } from '../src/engine/model.ts';
+import type { ReplyPiece, ReplyScript, ScriptedReply } from '../src/testing/model-servers/reply-script.ts';
 
 const text = (...chunks: string[]): ReplyPiece => ({ kind: 'text', chunks });
 const call = (id: string, name: string): ReplyPiece => ({ kind: 'tool-call', id, name, arguments: ['{}'] });
@@ -25,6 +26,7 @@ const tools = [
   defineTool({ name: 'guarded', description: 'Does it.', input, useKind: 'edit', run: () => 'done' }),
 ];
 
+const scenarios: readonly Scenario[] = ['says', 'silent', 'half', 'in-tool', 'asks'];
 const replies: Readonly<Record<Scenario, readonly ScriptedReply[]>> = {
   says: [{ pieces: [text('Hello.')] }],
   silent: [{ pieces: [long] }],
@@ -33,15 +35,24 @@ const replies: Readonly<Record<Scenario, readonly ScriptedReply[]>> = {
   asks: [{ pieces: [call('a', 'guarded')] }, { pieces: [text('Done.')] }],
 };
 
-function ours(script: readonly ScriptedReply[]): HarnessV1 {
-  const provider = createScriptedModel(script, { clock: systemClock });
-  const harness = toHarnessV1({ parts: { provider, tools } }, { driver: { kind: 'memory' } });
-  onTestFinished(() => harness[Symbol.asyncDispose]());
-  return harness;
+/** By what the user said last. */
+function replyTo(prompt: ModelRequest['prompt']): ScriptedReply {
+  const last = prompt.findLastIndex(({ role }) => role === 'user');
+  const said = JSON.stringify(prompt[last]?.content);
+  const scenario = scenarios.find((each) => said.includes(`"${each}"`)) ?? 'says';
+  return replies[scenario][prompt.slice(last).filter(({ role }) => role === 'assistant').length] ?? { pieces: [] };
 }
 
-describeAdapterContract('an agent of ours as an adapter', (scenario) => ours(replies[scenario]));
-describeAdapterContract('written by hand', (scenario) => byHand(turns[scenario]));
+const opened = new AsyncDisposableStack();
+afterAll(() => opened.disposeAsync());
+
+function ours(script: ReplyScript<ModelRequest>): HarnessV1 {
+  const provider = createScriptedModel(script, { clock: systemClock });
+  return opened.use(toHarnessV1({ parts: { provider, tools } }, { driver: { kind: 'memory' } }));
+}
+
+describeAdapterContract('an agent of ours as an adapter', () => ours(({ prompt }) => replyTo(prompt)));
+describeAdapterContract('written by hand', byHand);
 
 type Emit = PromptTurnOptions['emit'];
 interface Turn {
@@ -84,7 +95,7 @@ const turns: Readonly<Record<Scenario, (turn: Turn) => Promise<void>>> = {
   },
 };
 
-function byHand(run: (turn: Turn) => Promise<void>): HarnessV1 {
+function byHand(): HarnessV1 {
   return {
     specificationVersion: 'harness-v1',
     harnessId: 'by-hand',
@@ -94,7 +105,7 @@ function byHand(run: (turn: Turn) => Promise<void>): HarnessV1 {
       if (resumeFrom !== undefined && resumeFrom.harnessId !== 'by-hand') throw new Error('Of another harness.');
       return {
         isResume: false,
-        async doPromptTurn({ emit, abortSignal }) {
+        async doPromptTurn({ prompt, emit, abortSignal }) {
           const decided = Promise.withResolvers<boolean>();
           const aborted = new Promise<never>((_resolve, reject) =>
             abortSignal.addEventListener('abort', () => reject(abortSignal.reason)),
@@ -103,7 +114,11 @@ function byHand(run: (turn: Turn) => Promise<void>): HarnessV1 {
           return {
             submitToolResult: async () => undefined,
             submitToolApproval: async ({ approved }) => decided.resolve(approved),
-            done: run({ emit, aborted, decided: decided.promise }),
+            done: turns[scenarios.find((each) => each === prompt) ?? 'says']({
+              emit,
+              aborted,
+              decided: decided.promise,
+            }),
           };
         },
         doStop: async () => null,
@@ -134,7 +149,7 @@ test('in both directions: the events are those of the agent itself', async () =>
 
 /** What a run is about, without what belongs to the place where it was kept. */
 function essence(events: readonly RunEvent[]): readonly unknown[] {
-  return events.flatMap((event) => {
+  return events.flatMap((event): readonly object[] => {
     const { type, step } = event;
     switch (type) {
       case 'text-complete':

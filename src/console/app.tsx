@@ -28,9 +28,9 @@ interface AppProps extends SideFootProps {
 
 export function App({ store, ...person }: AppProps) {
   return (
-    <StoreContext value={store}>
+    <StoreContext.Provider value={store}>
       <Page {...person} />
-    </StoreContext>
+    </StoreContext.Provider>
   );
 }
 

@@ -447,7 +447,7 @@ export interface EventData {
     readonly name?: string;
     /** In the line for a process, from 1; only on `capacity`. */
     readonly position?: number;
-    /** Age of the newest byte from upstream, pings included (E-302). */
+    /** Age of the newest byte from upstream, or from a foreign runtime, pings included (E-302, B147). */
     readonly lastByteMs?: number;
   };
   'tool-call-start': {

@@ -21,11 +21,12 @@ export interface ModelRequest {
 
 /** The operator has not given the model to whoever asks for it (`limits.models`). */
 export class ModelNotAllowedError extends ModelUnavailableError {
-  readonly choice: ModelChoice;
+  /** Canonical. */
+  readonly model: string;
 
-  constructor(choice: ModelChoice) {
-    super(`'${choice.id}' is none of those that you may use.`);
-    this.choice = choice;
+  constructor(model: string) {
+    super(`'${model}' is none of those that you may use.`);
+    this.model = model;
   }
 }
 
@@ -63,6 +64,6 @@ async function allowedChoice(
   mayUse: (model: string) => boolean,
 ): Promise<ModelChoice> {
   const choice = await adapter.chooseModel(name);
-  if (choice.id !== '' && !mayUse(choice.id)) throw new ModelNotAllowedError(choice);
+  if (choice.id !== '' && !mayUse(choice.id)) throw new ModelNotAllowedError(choice.id);
   return choice;
 }

@@ -93,15 +93,22 @@ async function modelRefusal(
     readonly refusals: readonly ModelUnavailableError[];
   },
 ): Promise<RequestError> {
-  const notAllowed = o.refusals.find((each) => each instanceof ModelNotAllowedError)?.choice;
-  const names = [o.modelId, notAllowed?.id];
-  const adapters = o.harnesses.flatMap(({ base }) => services.harnesses.adapter(base) ?? []);
-  const listed = await Promise.all(adapters.map(async (adapter) => (await adapter.probe()).models));
-  const isKnown = o.modelId === null || notAllowed?.available || listed.flat().some(({ id }) => names.includes(id));
   const [cause] = o.refusals;
-  if (!isKnown) return refused(400, `Unknown model: ${o.modelId}`, cause);
-  if (notAllowed !== undefined) return refused(403, `Model not allowed: ${o.modelId ?? notAllowed.id}`, cause);
+  const notAllowed = o.refusals.find((each) => each instanceof ModelNotAllowedError)?.model;
+  if (o.modelId !== null && !(await isKnown(services, o.harnesses, o.modelId)))
+    return refused(400, `Unknown model: ${o.modelId}`, cause);
+  if (notAllowed !== undefined) return refused(403, `Model not allowed: ${o.modelId ?? notAllowed}`, cause);
   return refused(503, 'No model is available.', cause);
+}
+
+async function isKnown(services: Services, harnesses: readonly HarnessRecord[], modelId: string): Promise<boolean> {
+  for (const { base } of harnesses) {
+    const adapter = services.harnesses.adapter(base);
+    const choice = await adapter?.chooseModel(modelId);
+    if (adapter === undefined || choice === undefined) continue;
+    if (choice.available || (await adapter.probe()).models.some(({ id }) => id === choice.id)) return true;
+  }
+  return false;
 }
 
 const folderTools = ['bash', 'read_file', 'write_file', 'edit_file', 'list_files', 'glob', 'grep'];

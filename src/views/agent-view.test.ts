@@ -174,6 +174,40 @@ test('A-050: what is blank has no preview and no bits', () => {
   });
 });
 
+test('A-050: a structure that a tool gave back is told as its text', () => {
+  const log = begun();
+  log.step({ blocks: [call('c', JSON.stringify({ content: [{ type: 'text', text: 'a\nb' }], isError: false }))] });
+  expect(show(log.events).at(-1)).toMatchObject({ summary: 'tool · ✓ ok · 2 lines · 3 B · a', preview: 'a\nb' });
+});
+
+test('A-051: how a call ended is said by who ran it: words in its text change nothing', () => {
+  for (const content of ['ERROR: this is what the file says', 'TIMED_OUT', ' error']) {
+    const log = begun();
+    log.step({ blocks: [call('c', content)] });
+    expect(show(log.events).at(-1)).toMatchObject({ ok: true });
+  }
+});
+
+test('A-033: summaries say nothing of where the workspace lies', () => {
+  const log = begun();
+  const at = { step: 1, attempt: 1 } as const;
+  const input = { file_path: '/data/ann/src/a.txt' };
+  log.add({
+    ...at,
+    type: 'tool-call-start',
+    data: { id: 'c', name: 'Read', input, executionKey: 'k', willRun: true },
+  });
+  const data = { toolCallId: 'c', name: 'Read', content: 'No /data/ann/src/a.txt here.', isError: true };
+  log.add({ ...at, type: 'tool-result', data });
+  log.add({ ...at, type: 'tool-call-start', data: { id: 'd', name: 'Read', input, executionKey: 'l', willRun: true } });
+  log.add({ ...at, type: 'tool-result', data: { ...data, toolCallId: 'd', content: 'x', isError: false } });
+  const told = show(log.events, { cwd: 'src', workspace: '/data/ann' });
+  expect(told.flatMap((event) => (event.type === 'tool_result' ? [event.summary] : []))).toEqual([
+    'Read · ✗ failed · No a.txt here.',
+    'Read · ✓ ok · a.txt · 1 lines · 1 B',
+  ]);
+});
+
 test('A-021: what comes after the last word is not told, and a view that is told to end does so once', () => {
   const log = begun();
   log.step({ blocks: [text('x')] });

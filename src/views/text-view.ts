@@ -65,7 +65,9 @@ export function createTextView(): TextView {
         case 'tool-result':
           return tool(`  ${toolSummary(event.data)}`);
         case 'waiting':
-          return note(`Waiting for the ${describeWait(event.data)}, ${Math.round(event.data.seconds)} s so far.`);
+          return note(
+            `Waiting for the ${describeWait(event.data)}, ${Math.round(event.data.seconds)} s so far${describeLife(event.data)}.`,
+          );
         case 'model-switched':
           return event.data.kind === 'failover'
             ? note(`Going on with ${event.data.to.model}: ${event.data.reason}.`)
@@ -117,6 +119,11 @@ function describeWait({ on, name, position }: EventData['waiting']): string {
     case 'model':
       return 'model';
   }
+}
+
+/** That somebody is there is another thing than that the work goes on (B147). */
+function describeLife({ lastByteMs }: EventData['waiting']): string {
+  return lastByteMs === undefined ? '' : `; the connection was alive ${Math.round(lastByteMs / 1_000)} s ago`;
 }
 
 function describeReset({ reason, retryInMs }: EventData['attempt-reset'], visible: boolean): string {

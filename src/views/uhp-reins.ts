@@ -16,8 +16,15 @@ type Shown =
 export function reinsEventOf(event: Extract<EventDraft | RunEvent, { type: Shown }>): ReinsEvent | null {
   switch (event.type) {
     case 'waiting': {
-      const { on, seconds, name = null, position } = event.data;
-      return { type: 'reins.waiting', on, seconds, name, ...(position === undefined ? {} : { position }) };
+      const { on, seconds, name = null, position, lastByteMs } = event.data;
+      return {
+        type: 'reins.waiting',
+        on,
+        seconds,
+        name,
+        ...(position === undefined ? {} : { position }),
+        ...(lastByteMs === undefined ? {} : { heard_seconds_ago: Math.round(lastByteMs / 100) / 10 }),
+      };
     }
     case 'todos-updated': {
       const { todos, completed, total, inProgress } = event.data;

@@ -459,6 +459,10 @@ describe('UD-82: Reins’ own events, only where they were asked for', () => {
       { type: 'reins.waiting', on: 'model', seconds: 12.5, name: null },
     ],
     [
+      { ...place, type: 'waiting', data: { on: 'tool', name: 'bash', seconds: 25, lastByteMs: 1_234 } },
+      { type: 'reins.waiting', on: 'tool', seconds: 25, name: 'bash', heard_seconds_ago: 1.2 },
+    ],
+    [
       { ...place, type: 'todos-updated', data: { todos: [todo], completed: 0, total: 1, inProgress: null } },
       { type: 'reins.todos_updated', todos: [todo], completed: 0, total: 1, in_progress: null },
     ],

@@ -6,6 +6,8 @@ import type { OutputItem, UhpResponse } from '../protocol/uhp/response.ts';
 import { arbitraryLog } from '../testing/arbitrary-log.ts';
 import { testRunId as runId, testSessionId as sessionId } from '../testing/log-builder.ts';
 import { createUhpView } from './uhp-view.ts';
+import { createLogBuilder } from '../testing/log-builder.ts';
+import { limitsOfPrices } from '../core/cost.ts';
 
 function viewOf(log: readonly RunEvent[], reinsEvents = false): { events: UhpEvent[]; response: UhpResponse } {
   const view = createUhpView({ runId, sessionId, reinsEvents, emit: true });
@@ -192,4 +194,31 @@ test('V5: events in any order, doubled or missing, never throw and never break t
       expect(events.filter(isTerminal).length).toBeLessThanOrEqual(1);
     }),
   );
+});
+
+test('UD-48: a cost is told by the price of the model that was asked for, and is an estimate once another one stepped in', () => {
+  const told = (prices: Parameters<typeof limitsOfPrices>[0], failover = false) => {
+    const log = createLogBuilder();
+    log.start();
+    const [asked, other] = ['m', 'n'].map((model) => ({ provider: 'openai', model }));
+    if (failover && asked !== undefined && other !== undefined)
+      log.add({
+        type: 'model-switched',
+        step: 1,
+        attempt: 1,
+        data: { kind: 'failover', from: asked, to: other, reason: 'It was down.' },
+      });
+    log.step({ blocks: [{ kind: 'text', pieces: ['Hi'] }] });
+    log.end({ status: 'completed', stopReason: 'end-turn' });
+    const events = log.events.map((event): RunEvent => {
+      if (event.type === 'run-started')
+        return { ...event, data: { ...event.data, limits: { ...event.data.limits, ...limitsOfPrices(prices) } } };
+      if (event.type !== 'run-result') return event;
+      return { ...event, data: { ...event.data, cost: { dollars: 2, estimated: false } } };
+    });
+    return responseOf(events).metadata['reins_cost'];
+  };
+  expect(told(null)).toBeUndefined();
+  expect(told({ input: 1, output: 2 })).toEqual({ dollars: 2, estimated: false });
+  expect(told({ input: 1, output: 2 }, true)).toEqual({ dollars: 2, estimated: true });
 });

@@ -1,18 +1,19 @@
 // What a turn of any `HarnessV1` adapter keeps behind `fromHarnessV1`, over a whole server (P-119).
 
 import { checkLog } from '../../src/testing/check-log.ts';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { join } from 'node:path';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { runIds } from '../../src/core/ids.ts';
 import { startHarnessV1Server } from './harness-v1-server.ts';
 import { setTimeout as pause } from 'node:timers/promises';
-import { temporaryFolder } from '../reins-process.ts';
+import { tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { HarnessV1 } from '../../src/harnesses/harness-v1/harness-v1.ts';
 import type { RunEvent } from '../../src/core/run-event.ts';
 
 /**
- * What the adapter's turn does: says `Hello.`; never says anything; says `Half` and no more; runs the tool `wait`, which does
+ * What the adapter's turn does, by what it is asked: says `Hello.`; never says anything; says `Half` and no more; runs the tool `wait`, which does
  * not end; asks whether `guarded` may run, runs it, and says `Done.`.
  */
 export type Scenario = 'says' | 'silent' | 'half' | 'in-tool' | 'asks';
@@ -21,17 +22,25 @@ const guarding = { approvals: { permissionMode: 'allow-reads' } };
 
 /** What is in the log when a turn has come as far as its scenario goes. */
 const phases: Readonly<Record<Exclude<Scenario, 'says'>, RunEvent['type']>> = {
-  silent: 'step-started',
+  silent: 'run-started',
   half: 'text-delta',
-  'in-tool': 'tool-dispatched',
+  'in-tool': 'turn-complete',
   asks: 'approval-required',
 };
 
-export function describeAdapterContract(name: string, adapterOf: (scenario: Scenario) => HarnessV1): void {
+export function describeAdapterContract(name: string, open: () => HarnessV1): void {
   describe(`adapter contract: ${name}`, () => {
+    let adapter: HarnessV1;
+    let server: Awaited<ReturnType<typeof serveAdapter>>;
+    beforeAll(async () => {
+      adapter = open();
+      server = await serveAdapter(adapter, guarding);
+    }, 60_000);
+    afterAll(() => server[Symbol.asyncDispose]());
+    const begin = async (input: Scenario) => (await server.uhp.create({ input, background: true })).body;
+
     test('a turn has one result, and a log that keeps its laws', async () => {
-      await using server = await serveAdapter(adapterOf('says'));
-      const { body } = await server.uhp.create({ input: 'Go' });
+      const { body } = await server.uhp.create({ input: 'says' });
       expect(body).toMatchObject({ status: 'completed', output: [{ content: [{ text: 'Hello.' }] }] });
       const log = await server.logOf(body.id);
       expect(checkLog(log)).toEqual([]);
@@ -41,8 +50,7 @@ export function describeAdapterContract(name: string, adapterOf: (scenario: Scen
     test.each(['silent', 'half', 'in-tool', 'asks'] as const)(
       'a cancel ends it as cancelled, once: %s',
       async (scenario) => {
-        await using server = await serveAdapter(adapterOf(scenario), guarding);
-        const { body } = await server.uhp.create({ input: 'Go', background: true });
+        const body = await begin(scenario);
         await server.saw(body.id, phases[scenario]);
         await server.uhp.cancel(String(body.id));
         expect((await server.settled(body.id))['status']).toBe('cancelled');
@@ -54,8 +62,7 @@ export function describeAdapterContract(name: string, adapterOf: (scenario: Scen
     );
 
     test('who leaves its stream leaves it at work', async () => {
-      await using server = await serveAdapter(adapterOf('asks'), guarding);
-      const { body } = await server.uhp.create({ input: 'Go', background: true });
+      const body = await begin('asks');
       const stream = await server.uhp.attach(String(body.id));
       await stream.frames.next();
       stream.leave();
@@ -64,8 +71,7 @@ export function describeAdapterContract(name: string, adapterOf: (scenario: Scen
     });
 
     test('decided twice: the same is a success, and something else a conflict; the call runs once', async () => {
-      await using server = await serveAdapter(adapterOf('asks'), guarding);
-      const { body } = await server.uhp.create({ input: 'Go', background: true });
+      const body = await begin('asks');
       const asked = await server.asked();
       const statuses: number[] = [];
       for (const decision of ['approve', 'approve', 'deny'])
@@ -77,7 +83,6 @@ export function describeAdapterContract(name: string, adapterOf: (scenario: Scen
     });
 
     test('P-074: a state of another harness is refused before anything starts', async () => {
-      const adapter = adapterOf('says');
       const resumeFrom = {
         type: 'resume-session',
         specificationVersion: 'harness-v1',
@@ -94,8 +99,8 @@ export function describeAdapterContract(name: string, adapterOf: (scenario: Scen
 }
 
 export async function serveAdapter(adapter: HarnessV1, settings: { readonly approvals?: object } = {}) {
-  const data = temporaryFolder();
-  const server = await startHarnessV1Server(adapter, { ...settings, data });
+  const data = mkdtempSync(join(tmpdir(), 'reins-'));
+  const server = await startHarnessV1Server(adapter, { ...settings, data, model: 'scripted-1' });
   const logOf = async (id: unknown): Promise<readonly RunEvent[]> => {
     await using store = openSqlite(join(data, 'reins.db'));
     const runId = runIds.parse(String(id));
@@ -121,11 +126,14 @@ export async function serveAdapter(adapter: HarnessV1, settings: { readonly appr
     asked: () =>
       until(async () => {
         const { body } = await server.uhp.send('GET', '/v1/reins/approvals');
-        const { approvals = [] }: { approvals?: { id: string; status: string }[] } = body;
+        const { approvals = [] } = body as { approvals?: { id: string; status: string }[] };
         return approvals.find(({ status }) => status === 'pending')?.id ?? null;
       }),
     decide: (id: string, decision: string) =>
       server.uhp.send('POST', `/v1/reins/approvals/${id}/decide`, { body: { decision } }),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      rmSync(data, { recursive: true, force: true });
+    },
   };
 }

@@ -21,6 +21,8 @@ export interface Gallery extends AsyncDisposable {
 export interface GalleryPage extends AsyncDisposable {
   readonly page: Page;
   play(scene: Scene): Promise<void>;
+  /** In place of what was played so far. */
+  show(scene: Scene): Promise<void>;
   /** What the page has asked for so far, of this kind. */
   effects(type: string): Promise<readonly Record<string, unknown>[]>;
   /** What the browser wrote as an error, reports of the policy among them. */
@@ -33,6 +35,8 @@ export async function buildGallery(browser: Browser): Promise<Gallery> {
     configFile: false,
     root: `${root}src/console/gallery`,
     logLevel: 'warn',
+    // A test run is no reason for React to be slow.
+    define: { 'process.env.NODE_ENV': '"production"' },
     build: { outDir, emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
   });
   const server = createServer((request, response) => {
@@ -79,6 +83,10 @@ async function openPage(browser: Browser, { url, scene, context: options = {} }:
   return {
     page,
     play,
+    async show(other) {
+      await page.evaluate('gallery.reset()');
+      await play(other);
+    },
     errors,
     effects: (type) =>
       page.evaluate<Record<string, unknown>[]>(`gallery.effects.filter((each) => each.type === '${type}')`),

@@ -38,7 +38,9 @@ export async function openHarnessServer({
 }: HarnessServerOptions): Promise<HarnessUnderTest> {
   const data = mkdtempSync(join(tmpdir(), `reins-${base}-`));
   const model = await startHarnessModel({ clock: systemClock });
-  const harnesses = base === 'native' ? {} : { preferred: base, programs: { [base]: programOf(base) } };
+  // A machine of tests may be busy for longer than a runtime is waited for otherwise.
+  const silence = { firstSeconds: 90 };
+  const harnesses = base === 'native' ? {} : { preferred: base, programs: { [base]: programOf(base) }, silence };
   const template = join(data, 'template');
   const owned = join(data, 'owned');
   mkdirSync(owned);

@@ -7,6 +7,8 @@ import type { Effect } from '../state/effect.ts';
 export interface LocalStore extends ConsoleStore {
   /** With their own times. */
   readonly play: (actions: readonly Action[]) => void;
+  /** Nothing has happened yet. */
+  readonly reset: () => void;
   /** All that were asked for, done or not. */
   readonly effects: readonly Effect[];
 }
@@ -34,6 +36,11 @@ export function createLocalStore(files: FileDoor): LocalStore {
     dispatch: (action) => play([{ ...action, atMs: state.nowMs }]),
     files,
     play,
+    reset() {
+      state = initialState;
+      effects.length = 0;
+      for (const listener of listeners) listener();
+    },
     effects,
   };
 }

@@ -66,16 +66,12 @@ function freeze(
   const [firstLive] = visible.slice(-blocksReadAgain);
   if (firstLive === undefined || visible.length <= blocksReadAgain) return frozen;
   const done = blocks.slice(0, blocks.indexOf(firstLive));
-  return {
-    text: text.slice(
-      0,
-      done.reduce((end, { raw }) => end + raw.length, frozen.text.length),
-    ),
+  const links: Links = Object.assign(Object.create(null), frozen.links);
+  let end = frozen.text.length;
+  for (const block of done) {
+    end += block.raw.length;
     // The first definition of a name holds.
-    links: done.reduce<Links>(
-      (links, block) => (block.kind === 'silent' ? { ...block.defines, ...links } : links),
-      frozen.links,
-    ),
-    shown: frozen.shown + visible.length - blocksReadAgain,
-  };
+    if (block.kind === 'silent') for (const [name, link] of Object.entries(block.defines)) links[name] ??= link;
+  }
+  return { text: text.slice(0, end), links, shown: frozen.shown + visible.length - blocksReadAgain };
 }

@@ -90,7 +90,12 @@ test('B1: a piece with the key of another has its HTML', () => {
 });
 
 test('B2: lists, tables and quotes come in pieces; what is before the last one keeps its key while they grow', () => {
-  for (const source of ['- a\n- *b*\n- c', '1. a\n2. b\n3. c', '> a\n>\n> - b\n>\n> c', '| a |\n|---|\n| b |\n| c |\n| d |']) {
+  for (const source of [
+    '- a\n- *b*\n- c',
+    '1. a\n2. b\n3. c',
+    '> a\n>\n> - b\n>\n> c',
+    '| a |\n|---|\n| b |\n| c |\n| d |',
+  ]) {
     const keysOf = (text: string) =>
       readBlocks(text).flatMap((each) => (each.kind === 'html' ? each.parts.map(({ key }) => key) : []));
     const keys = keysOf(source);

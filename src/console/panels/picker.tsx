@@ -15,6 +15,7 @@ export function Picker() {
     () => choicesOf({ catalogue, composer, session, sessions }),
     [catalogue, composer, session, sessions],
   );
+  const chosen = chosenText(choices) || 'Server’s choice';
   const place = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
@@ -36,12 +37,12 @@ export function Picker() {
         ref={button}
         type="button"
         className="picker-button"
-        aria-label="Model, harness and folder"
+        aria-label={`${chosen}: model, harness and folder`}
         aria-haspopup="dialog"
         aria-expanded={open}
         onClick={() => store.dispatch(open ? { type: 'overlay_closed' } : openPicker)}
       >
-        <span>{chosenText(choices) || 'Server’s choice'}</span>
+        <span>{chosen}</span>
         <Icon name="chevron" />
       </button>
       {open && (

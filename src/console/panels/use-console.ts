@@ -1,11 +1,11 @@
-import { createContext, use, useSyncExternalStore } from 'react';
+import { createContext, useContext, useSyncExternalStore } from 'react';
 import type { ConsoleState } from '../state/state.ts';
 import type { ConsoleStore } from './console-store.ts';
 
 export const StoreContext = createContext<ConsoleStore | null>(null);
 
 export function useStore(): ConsoleStore {
-  const store = use(StoreContext);
+  const store = useContext(StoreContext);
   if (store === null) throw new Error('This panel stands outside of the console.');
   return store;
 }

@@ -21,8 +21,16 @@ export const browserPlatform: Platform = {
       close: () => channel.close(),
     };
   },
-  // Nothing is drawn of a page that is hidden, and no frame comes.
-  onFrame: (callback) => void (document.hidden ? setTimeout(callback) : requestAnimationFrame(callback)),
+  onFrame(callback) {
+    let isDone = false;
+    const once = () => {
+      if (!isDone) callback();
+      isDone = true;
+    };
+    // Nothing is drawn of a page that is hidden, or becomes so, and no frame comes.
+    requestAnimationFrame(once);
+    setTimeout(once, document.hidden ? 0 : 250);
+  },
   isVisible: () => !document.hidden,
   isOnline: () => navigator.onLine,
   path: () => location.pathname,

@@ -58,7 +58,7 @@ export function createConsole({ platform, principal, onSignedOut }: ConsoleOptio
     silentMs: performer.silentMs,
     giveSlotAway: performer.giveSlotAway,
     wantSlot: performer.wantSlot,
-    lookAgain: () => void lookAgain({ client, loop, found: tabs.found, perform: performer.perform }),
+    lookAgain: (how) => void lookAgain({ client, loop, found: tabs.found }, how),
   });
   begin({ loop, kept, path: platform.path() });
   performer.readCatalogue();

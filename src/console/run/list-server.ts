@@ -7,14 +7,20 @@ import type { Effect } from '../state/effect.ts';
 
 type Of<T extends Effect['type']> = Extract<Effect, { type: T }>;
 
-export async function listSessions(client: Client, { cursor: from }: Of<'loadSessions'>): Promise<ActionBody> {
+export async function listSessions(
+  client: Client,
+  { cursor: from }: Pick<Of<'loadSessions'>, 'cursor'>,
+): Promise<ActionBody> {
   const page = await client.sessions.list(from === null ? {} : { cursor: from });
   return { type: 'sessions_loaded', sessions: page.sessions, next: page.next_cursor, from };
 }
 
 const mostApprovals = 500;
 
-export async function listApprovals(client: Client, { sessionId }: Of<'loadApprovals'>): Promise<ActionBody> {
+export async function listApprovals(
+  client: Client,
+  { sessionId }: { readonly sessionId: string },
+): Promise<ActionBody> {
   const approvals: Approval[] = [];
   for (let cursor: string | null = null; approvals.length < mostApprovals;) {
     const page: Awaited<ReturnType<Client['approvals']['list']>> = await client.approvals.list({

@@ -14,6 +14,7 @@ import { cancelTurn, decideApproval, steerTurn } from './ask-server.ts';
 import { createAttachments } from './attachments.ts';
 import { createStreamHolder } from './stream-holder.ts';
 import { createStreamSlots } from './stream-slots.ts';
+import { isUndecided } from '../state/from-uhp.ts';
 import { listApprovals, listSessions, readCatalogue, readShare } from './list-server.ts';
 import { messageOf } from './call-failures.ts';
 import { pathOf } from './watch-page.ts';
@@ -24,6 +25,7 @@ import type { FileDoor, PageEffect } from '../panels/console-store.ts';
 import type { Effect } from '../state/effect.ts';
 import type { Kept } from './kept.ts';
 import type { Platform } from './platform.ts';
+import type { UhpResponse } from '../state/wire.ts';
 
 export interface PerformerParts {
   readonly platform: Platform;
@@ -90,13 +92,20 @@ type Telling = PerformerParts & { readonly tell: Tell };
 
 function turnHandlers(
   link: LinkParts,
-  { client, tell }: Telling,
+  { client, loop, tell }: Telling,
 ): HandlersOf<'send' | 'sendSimple' | 'attach' | 'reread' | 'detach' | 'cancel' | 'steer' | 'decide'> {
+  /** C-050: without a stream, the number of what waits is all that is heard of it. */
+  const readAsked = (response: UhpResponse | null) => {
+    const { approvals, session } = loop.getState();
+    const open = approvals.filter(({ approval }) => isUndecided(approval)).length;
+    if (session.kind !== 'open' || response === null || (response.metadata['reins_pending'] ?? 0) === open) return;
+    tell('approvals', listApprovals(client, { sessionId: session.id }));
+  };
   return {
     send: (effect) => void sendTurn(link, effect),
     sendSimple: (effect) => void sendSimpleTurn(link, effect),
     attach: (effect) => void attachTurn(link, effect),
-    reread: (effect) => void rereadTurn(link, effect),
+    reread: (effect) => void rereadTurn(link, effect).then(readAsked),
     detach: ({ turn }) => link.holder.letGo(turn),
     cancel: (effect) => tell('cancel', cancelTurn(client, effect)),
     steer: (effect) => tell('steer', steerTurn(client, effect)),

@@ -15,6 +15,7 @@ import type { Effect } from '../state/effect.ts';
 import type { Platform } from './platform.ts';
 import type { StreamHolder } from './stream-holder.ts';
 import type { TurnId } from '../state/row.ts';
+import type { UhpResponse } from '../state/wire.ts';
 
 type Of<T extends Effect['type']> = Extract<Effect, { type: T }>;
 
@@ -121,19 +122,26 @@ export async function sendSimpleTurn(parts: LinkParts, effect: Of<'sendSimple'>)
   }
 }
 
-export async function rereadTurn(parts: LinkParts, { turn, responseId, delayMs }: Of<'reread'>): Promise<void> {
+/** @returns  What was read. Where nothing of a stream is heard, it alone says that something waits for a person. */
+export async function rereadTurn(
+  parts: LinkParts,
+  { turn, responseId, delayMs }: Of<'reread'>,
+): Promise<UhpResponse | null> {
   const { holder, client, loop, random } = parts;
   const signal = await holder.beginReading(turn, delayMs);
-  if (signal === null) return;
+  if (signal === null) return null;
   try {
     const response = await client.responses.get(responseId, { signal });
-    if (!signal.aborted) loop.dispatch({ type: 'response_read', turn, response });
+    if (signal.aborted) return null;
+    loop.dispatch({ type: 'response_read', turn, response });
+    return response;
   } catch (error) {
-    if (signal.aborted) return;
+    if (signal.aborted) return null;
     if (error instanceof AuthenticationError) parts.onSignedOut();
     else if (mayPass(error) || statusOf(error) === 429)
       loop.dispatch({ type: 'read_failed', turn, random: random.fraction() });
     else refuse(parts, turn, error);
+    return null;
   }
 }
 

@@ -10,16 +10,16 @@ import type { Platform } from './platform.ts';
 /** Hidden for so long, a tab gives its stream to another one (C-040). */
 const hiddenMs = 60_000;
 const tickMs = 1_000;
+const glanceMs = 20_000;
 
 export interface WatchParts {
   readonly platform: Platform;
   readonly loop: ActionLoop;
   readonly kept: Kept;
-  silentMs(): number;
-  giveSlotAway(): void;
-  wantSlot(): void;
-  /** What has begun in the open session elsewhere. */
-  lookAgain(): void;
+  readonly silentMs: () => number;
+  readonly giveSlotAway: () => void;
+  readonly wantSlot: () => void;
+  readonly lookAgain: (how: 'glance' | 'closely') => void;
 }
 
 /** @returns  Ends it. */
@@ -29,6 +29,7 @@ export function watchPage(parts: WatchParts): () => void {
   const network = () => platform.isOnline();
   const ends = [
     watchTime(parts),
+    watchOthers(parts),
     platform.listen({
       visibilityChanged() {
         cancelHidden?.();
@@ -40,9 +41,12 @@ export function watchPage(parts: WatchParts): () => void {
         }
         loop.dispatch({ type: 'became_visible', silentMs: parts.silentMs() });
         parts.wantSlot();
-        parts.lookAgain();
+        parts.lookAgain('closely');
       },
-      networkChanged: () => loop.dispatch({ type: 'network_changed', network: network() ? 'online' : 'offline' }),
+      networkChanged() {
+        loop.dispatch({ type: 'network_changed', network: network() ? 'online' : 'offline' });
+        if (network()) parts.lookAgain('closely');
+      },
       pathChanged() {
         const sessionId = sessionIn(platform.path());
         if (sessionId !== sessionIdOf(loop.getState())) loop.dispatch({ type: 'session_opened', sessionId });
@@ -79,6 +83,19 @@ function watchTime({ platform: { clock }, loop }: WatchParts): () => void {
     cancel?.();
     unsubscribe();
   };
+}
+
+/** Sessions go on elsewhere: a glance now and then, while somebody sees the page. */
+function watchOthers({ platform, lookAgain }: WatchParts): () => void {
+  let cancel = () => {};
+  const wait = () => {
+    cancel = platform.clock.timer(glanceMs, () => {
+      if (platform.isVisible() && platform.isOnline()) lookAgain('glance');
+      wait();
+    });
+  };
+  wait();
+  return () => cancel();
 }
 
 function showsTime(state: ConsoleState): boolean {

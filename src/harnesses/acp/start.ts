@@ -1,7 +1,7 @@
 // Starts an agent that speaks ACP, and gives it out when it has a session: one that it was given, or a new one (H-071).
 
 import { createRpcPeer, RpcError, type RpcHandlers, type RpcPeer } from '../foreign/rpc-peer.ts';
-import { handshakeMs, launch, resumeMs, resumeOrBegin, shakeHands, type Within } from '../foreign/start-step.ts';
+import { launch, resumeMs, resumeOrBegin, shakeHands, wholeStartMs, type Within } from '../foreign/start-step.ts';
 import { objectOf, textOf, wordOf } from '../foreign/fields.ts';
 import type { AcpLaunch, AcpProfile } from './acp-profile.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -37,7 +37,7 @@ async function startOnce(profile: AcpProfile, program: AcpProgram, options: Open
   const how = await profile.launch(options, program.path);
   const { process, peer, listen } = await spawn(label, how, options);
   return shakeHands({ label, process, options }, async (within) => {
-    const answer = objectOf(await within(handshakeMs, peer.request('initialize', introduction)));
+    const answer = objectOf(await within(wholeStartMs, peer.request('initialize', introduction)));
     const abilities = objectOf(answer['agentCapabilities']);
     const { servers, missing } = takenServers(how.mcpServers, objectOf(abilities['mcpCapabilities']));
     const opening = { peer, within, options, place: { cwd: options.workspace, mcpServers: servers } };
@@ -70,7 +70,7 @@ interface Opening {
 }
 
 async function begin({ peer, within, options, place }: Opening): Promise<string> {
-  const session = objectOf(await within(handshakeMs, peer.request('session/new', place)));
+  const session = objectOf(await within(wholeStartMs, peer.request('session/new', place)));
   await chooseModel(session, options.model, peer);
   return textOf(session['sessionId']);
 }

@@ -4,7 +4,7 @@ import { argumentsOf, environmentOf, initializeRequest, placePlugin } from './la
 import { ClaudeCodeSession } from './control.ts';
 import { createControlPeer } from './control-peer.ts';
 import { glob } from 'node:fs/promises';
-import { handshakeMs, launch, resumeMs, resumeOrBegin, shakeHands } from '../foreign/start-step.ts';
+import { launch, resumeMs, resumeOrBegin, shakeHands, wholeStartMs } from '../foreign/start-step.ts';
 import { uuidOf } from './uuid-of.ts';
 import { wordOf } from '../foreign/fields.ts';
 import type { Environment } from '../../process/child-environment.ts';
@@ -51,7 +51,7 @@ async function startOnce({ program, host }: StartParts, options: OpenNative): Pr
   void process.gone.then(({ how }) => peer.close(`${label} ${how}.`));
   return shakeHands({ label, process, options, causeIn }, async (within) => {
     const asked = peer.request(initializeRequest(options, plugin));
-    const version = wordOf((await within(resume === null ? handshakeMs : resumeMs, asked))['claude_code_version']);
+    const version = wordOf((await within(resume === null ? wholeStartMs : resumeMs, asked))['claude_code_version']);
     await options.remember({ nativeId, version });
     return (open.session = new ClaudeCodeSession({ process, peer, options, version, resumed: resume !== null }));
   });

@@ -1,5 +1,5 @@
 import { createRpcPeer, RpcError, type RpcPeer, type RpcRequest } from '../foreign/rpc-peer.ts';
-import { handshakeMs, launch, resumeMs, shakeHands, unavailable, type Within } from '../foreign/start-step.ts';
+import { launch, resumeMs, shakeHands, unavailable, wholeStartMs, type Within } from '../foreign/start-step.ts';
 import { objectOf, textOf, wordOf } from '../foreign/fields.ts';
 import { runtimeEnvironment, type LineProcess } from '../foreign/line-process.ts';
 import { RuntimeFault, type OpenNative } from '../foreign/runtime.ts';
@@ -77,7 +77,7 @@ interface Opening {
 }
 
 async function openThread({ peer, within, open }: Opening, choices: ThreadChoices) {
-  const ask = (method: string, params: JsonObject) => within(handshakeMs, peer.request(method, params));
+  const ask = (method: string, params: JsonObject) => within(wholeStartMs, peer.request(method, params));
   const hello = await ask('initialize', {
     clientInfo: { name: 'reins', title: 'Reins', version: '1' },
     capabilities: { experimentalApi: true, requestAttestation: false },

@@ -4,6 +4,7 @@ import { createFinder } from './find-runtime.ts';
 import { join } from 'node:path';
 import { systemClock, systemRandom } from '../../system.ts';
 import { tmpdir } from 'node:os';
+import type { Clock } from '../../core/clock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reins-find-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -14,9 +15,9 @@ function program(name: string, text: string, mode = 0o755): string {
   chmodSync(path, mode);
   return path;
 }
-const finderOf = (path: string | null, more = '') =>
+const finderOf = (path: string | null, more = '', clock = systemClock) =>
   createFinder({
-    clock: systemClock,
+    clock,
     label: 'Agent',
     name: 'agent',
     path,
@@ -65,4 +66,19 @@ test('H-010: what was found is kept, until another file lies there', async () =>
   expect(await find()).toBe(await find());
   rmSync(path);
   expect((await find()).problem?.code).toBe('not-installed');
+});
+
+test('H-010: one that has worked works on when the machine is too busy for it to answer; one that never has does not', async () => {
+  let [laterMs, factor] = [0, 1];
+  const clock: Clock = {
+    now: () => systemClock.now() + laterMs,
+    timer: (ms, callback) => systemClock.timer(ms / factor, callback),
+  };
+  const slow = `#!/bin/sh\ntest -e ${folder}/slow && exec sleep 20\necho agent 2.0.0`;
+  const find = finderOf(program('busy', slow), '', clock);
+  const before = await find();
+  writeFileSync(join(folder, 'slow'), '');
+  [laterMs, factor] = [61_000, 20];
+  expect(await find()).toEqual({ ...before, problem: null, version: '2.0.0' });
+  expect((await finderOf(program('never', slow), '', clock)()).problem?.code).toBe('timeout');
 });

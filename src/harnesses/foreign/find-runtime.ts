@@ -37,9 +37,18 @@ export interface FindOptions {
 const probeMs = 10_000;
 const keptMs = 60_000;
 
-/** What is known of a program, kept for a minute as long as its file stays the same (H-010). */
+/**
+ * What is known of a program, kept for a minute as long as its file stays the same (H-010). One that worked works on where it is
+ * asked again and the machine is too busy for an answer.
+ */
 export function createFinder(options: FindOptions): () => Promise<ProgramStatus> {
   let known: { readonly key: string; readonly atMs: number; readonly status: Promise<ProgramStatus> } | null = null;
+  let worked: { readonly key: string; readonly status: ProgramStatus } | null = null;
+  const lookAgain = async (path: string, key: string) => {
+    const status = await look(path, options);
+    if (status.problem === null) worked = { key, status };
+    return status.problem?.code === 'timeout' && worked?.key === key ? worked.status : status;
+  };
   return () => {
     const path = options.path ?? findProgram(options.name, options.host['PATH']);
     const file = path === null ? undefined : statSync(path, { throwIfNoEntry: false });
@@ -47,7 +56,7 @@ export function createFinder(options: FindOptions): () => Promise<ProgramStatus>
     const nowMs = options.clock.now();
     if (known?.key === key && nowMs - known.atMs < keptMs) return known.status;
     const found =
-      file?.isFile() === true && path !== null ? look(path, options) : Promise.resolve(missing(path, options));
+      file?.isFile() === true && path !== null ? lookAgain(path, key) : Promise.resolve(missing(path, options));
     known = { key, atMs: nowMs, status: found };
     return found;
   };

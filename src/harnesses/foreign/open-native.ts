@@ -6,7 +6,7 @@ import { harnessError } from './turn-endings.ts';
 import { isDiskFull, isNoSpace } from '../../process/disk-full.ts';
 import { RuntimeFault, type ForeignRuntime } from './runtime.ts';
 import { startInTime } from './start-in-time.ts';
-import type { ForeignParts, RuntimeExtras } from './foreign-adapter.ts';
+import type { ForeignParts, RuntimeExtras } from './foreign-parts.ts';
 import type { Home } from './homes.ts';
 import type { LeaseOptions } from '../relay/lease.ts';
 import type { ModelRef } from '../../core/outcome.ts';

@@ -1,7 +1,7 @@
 // What the starts of all runtimes that are processes have in common.
 //
 // S1. Whatever goes wrong, nothing is left behind, and why is said in a sentence that is safe to show (B145, H-136).
-// S2. No step goes beyond its time, the end of the process, or the wish to start it.
+// S2. No step goes beyond its time, the end of the process, or the wish to start it, which ends with the time for all of it.
 // S3. A session that cannot be gone on with is begun anew, and says so by `resumed` (H-071).
 
 import { PeerGone } from './pending-answers.ts';
@@ -9,7 +9,9 @@ import { RuntimeFault, type OpenNative, type ProgramStatus } from './runtime.ts'
 import { sleep } from '../../core/clock.ts';
 import { startLineProcess, type LineProcess, type LineProcessOptions } from './line-process.ts';
 
-export const handshakeMs = 30_000;
+/** Any step may take what the whole start may, whose signal ends it (H-110): longer than anybody sets that. */
+export const wholeStartMs = 86_400_000;
+/** But for a resume, so that time is left to begin anew. */
 export const resumeMs = 20_000;
 
 export function unavailable(message: string, cause?: unknown): RuntimeFault {

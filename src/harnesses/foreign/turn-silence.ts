@@ -83,7 +83,8 @@ export class TurnSilence {
     this.#noticedSeconds = seconds;
     const lastByte = typeof heardAtMs === 'number' ? { lastByteMs: nowMs - heardAtMs } : {};
     const running = open?.calls.find(({ progress }) => progress.at === 'dispatched');
-    const on = running === undefined ? { on: 'model' as const } : { on: 'tool' as const, name: running.call.name };
+    const waitsFor = open?.stage.at === 'backoff' ? 'retry' : 'model';
+    const on = running === undefined ? ({ on: waitsFor } as const) : ({ on: 'tool', name: running.call.name } as const);
     return { type: 'waiting', data: { ...on, seconds, ...lastByte }, step, attempt: open?.attempt ?? 0 };
   }
 

@@ -10,7 +10,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Place, PlaceRequest, ProcessPool } from './process-pool.ts';
 import type { StoppedTree } from '../../process/stop-tree.ts';
 import type { RunId, SessionId } from '../../core/ids.ts';
-import type { RuntimeExtras } from './foreign-adapter.ts';
+import type { RuntimeExtras } from './foreign-parts.ts';
 
 export interface WarmLimits {
   readonly idleSeconds: number;

@@ -1,7 +1,7 @@
 import { applyBootstrap } from './apply-bootstrap.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { isResumable } from './resume-state.ts';
-import { handshakeMs, resumeMs, unavailable } from '../foreign/start-step.ts';
+import { resumeMs, unavailable, wholeStartMs } from '../foreign/start-step.ts';
 import { RuntimeFault, type OpenNative } from '../foreign/runtime.ts';
 import { sleep } from '../../core/clock.ts';
 import { stopTree } from '../../process/stop-tree.ts';
@@ -47,7 +47,7 @@ async function begin(
   how: Pick<StartOptions, 'resumeFrom'>,
 ): Promise<V1Session> {
   const { clock, config, sessionId, signal, workspace } = options;
-  const ms = how.resumeFrom === undefined ? handshakeMs : resumeMs;
+  const ms = how.resumeFrom === undefined ? wholeStartMs : resumeMs;
   const late = new AbortController();
   const settled = new AbortController();
   const limit = sleep(clock, ms, AbortSignal.any([signal, settled.signal])).then(() => {

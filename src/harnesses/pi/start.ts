@@ -4,7 +4,7 @@
 import { commandOf } from '../foreign/command-of.ts';
 import { countOf } from '../foreign/fields.ts';
 import { createPiCommands, CommandRefused, type PiCommands } from './commands.ts';
-import { handshakeMs, launch, resumeOrBegin, shakeHands, unavailable } from '../foreign/start-step.ts';
+import { launch, resumeOrBegin, shakeHands, unavailable, wholeStartMs } from '../foreign/start-step.ts';
 import { hasCatalogue, plainProvider, writePiFiles, type PiFiles } from './config-files.ts';
 import { isGateNotice } from './gate.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
@@ -56,7 +56,7 @@ async function startOnce(options: OpenNative, { path, version, host }: PiProgram
   });
   void process.gone.then(({ how }) => commands.close(`Pi ${how}.`));
   return shakeHands({ label, process, options }, async (within) => {
-    const messages = await within(handshakeMs, greet(options, commands));
+    const messages = await within(wholeStartMs, greet(options, commands));
     if (!early.some(isGateNotice)) throw unavailable('Pi did not load what decides on its calls.');
     await options.remember({ nativeId, version });
     return {

@@ -7,7 +7,12 @@ export function modelRoutes(services: Services): readonly Route[] {
   return [
     {
       path: '/v1/models',
-      verbs: { GET: { scope: 'read', handle: async ({ caller }) => toModelCatalog(await modelCatalogue(services, caller.principal)) } },
+      verbs: {
+        GET: {
+          scope: 'read',
+          handle: async ({ caller }) => toModelCatalog(await modelCatalogue(services, caller.principal)),
+        },
+      },
     },
     {
       path: '/v1/harnesses/:id/models',

@@ -44,6 +44,8 @@ export type ReinsEventFields = {
     readonly name: string | null;
     /** In the line for a process, from 1; only on `capacity`. */
     readonly position?: number;
+    /** Since the newest sign that the connection to whoever works lives, pings included (B147). Absent: there is no such sign. */
+    readonly heard_seconds_ago?: number;
   };
   'reins.todos_updated': {
     readonly todos: readonly { readonly content: string; readonly status: string }[];

@@ -1,0 +1,113 @@
+// A PostgreSQL of a test file's own, with a database for each test: real, on loopback, synced to the disk. It is started with the
+// first database that is asked for. Where none is installed the tests say that they are skipped; REINS_REQUIRE_POSTGRES forbids that.
+
+import { afterAll, describe } from 'vitest';
+import { globSync, mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { openPostgres, type PostgresOptions, type PostgresStore } from '../../src/stores/postgres/open-postgres.ts';
+import { systemClock } from '../../src/system.ts';
+import { tmpdir } from 'node:os';
+import pg from 'pg';
+
+const programs = globSync('/usr/lib/postgresql/*/bin').toSorted().at(-1) ?? null;
+const isRequired = (process.env['REINS_REQUIRE_POSTGRES'] ?? '') !== '';
+
+export interface Cluster extends AsyncDisposable {
+  /** A new database with nothing in it. */
+  database(): Promise<string>;
+  /** As a crash: nothing is written any more, every connection is cut. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** A suite with a PostgreSQL, which the whole of it shares. */
+export function describeWithPostgres(name: string, suite: (cluster: () => Promise<Cluster>) => void): void {
+  const isSkipped = programs === null && !isRequired;
+  describe.skipIf(isSkipped)(isSkipped ? `${name} (skipped: no PostgreSQL on this machine)` : name, () => {
+    let started: Promise<Cluster> | null = null;
+    afterAll(async () => (await started)?.[Symbol.asyncDispose]());
+    suite(() => (started ??= startCluster()));
+  });
+}
+
+export function openStore(url: string, options: Partial<PostgresOptions> = {}): Promise<PostgresStore> {
+  return openPostgres({ url, clock: systemClock, connections: 5, ...options });
+}
+
+/** As an operator would, beside all stores. */
+export async function query(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function startCluster(): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'reins-postgres-'));
+  const port = await freePort();
+  const url = `postgres://reins@127.0.0.1:${port}`;
+  run('initdb', folder, ['-D', folder, '-U', 'reins', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']);
+  let server: ChildProcess | null = null;
+  async function start(): Promise<void> {
+    const args = ['-D', folder, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1'];
+    const [program, ...rest] = commandOf('postgres', args);
+    server = spawn(program, rest, { cwd: folder, stdio: 'ignore' });
+    while (server.exitCode === null && !(await answers(`${url}/postgres`))) await once(server, 'exit', {signal: AbortSignal.timeout(50)}).catch(() => {});
+  }
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (server === null || server.exitCode !== null || server.signalCode !== null) return;
+    const over = once(server, 'exit');
+    server.kill(signal);
+    await over;
+  }
+  await start();
+  let databases = 0;
+  return {
+    start,
+    kill: () => end('SIGQUIT'),
+    async database() {
+      databases += 1;
+      await query(`${url}/postgres`, `CREATE DATABASE test_${databases}`);
+      return `${url}/test_${databases}`;
+    },
+    async [Symbol.asyncDispose]() {
+      await end('SIGINT');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** It refuses to work for root. */
+function commandOf(name: string, args: readonly string[]): [string, ...string[]] {
+  if (programs === null) throw new Error('REINS_REQUIRE_POSTGRES is set, and there is no PostgreSQL on this machine.');
+  const program = join(programs, name);
+  if (process.getuid?.() !== 0) return [program, ...args];
+  return ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', program, ...args];
+}
+
+function run(name: string, folder: string, args: readonly string[]): void {
+  if (process.getuid?.() === 0) execFileSync('chown', ['postgres', folder]);
+  const [program, ...rest] = commandOf(name, args);
+  execFileSync(program, rest, { cwd: folder, stdio: 'pipe' });
+}
+
+async function answers(url: string): Promise<boolean> {
+  return query(url, 'SELECT 1').then(
+    () => true,
+    () => false,
+  );
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
