@@ -7,11 +7,19 @@ import { join } from 'node:path';
 import { toHarnessV1 } from '../src/index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reins-example-'));
+const none = () => Promise.reject(new Error('There is no sandbox.'));
 // A `HarnessAgent` wants a sandbox; an agent of Reins works in its own folder, and uses nothing of it.
 const sandboxSession = {
   description: 'None.',
   run: async () => ({ exitCode: 0, stdout: folder, stderr: '' }),
-} as unknown as NonNullable<NonNullable<Parameters<HarnessAgent['createSession']>[0]>['sandboxSession']>;
+  spawn: none,
+  readFile: none,
+  readBinaryFile: none,
+  readTextFile: none,
+  writeFile: none,
+  writeBinaryFile: none,
+  writeTextFile: none,
+};
 
 /** As a program that starts: the same agent, the same file. */
 function start() {

@@ -63,11 +63,7 @@ export function startUpkeep(services: Services, firstScan?: Promise<void>): Repe
   const firstSweep = sweepFiles(services).catch(sweepFailed);
   const rounds = [
     repeat(clock, { everyMs: superviseEveryMs, work: supervise, onFailure: scanFailed }),
-    repeat(clock, {
-      everyMs: ownership.policy.renewEveryMs,
-      work: () => ownership.renew(),
-      onFailure: failed('Others cannot be told that this process lives.'),
-    }),
+    keepLease(services, failed('Others cannot be told that this process lives.')),
     repeat(clock, {
       everyMs: expireEveryMs,
       work: (signal) => expireTasks(services, signal),
@@ -82,4 +78,21 @@ export function startUpkeep(services: Services, firstScan?: Promise<void>): Repe
   return {
     stop: async () => void (await Promise.all([scanned, swept, firstSweep, ...rounds.map((each) => each.stop())])),
   };
+}
+
+/** Who cannot say for long that it lives is about to be robbed: it stops what it does, and aborts its calls, before (E-825). */
+function keepLease({ clock, ownership, runs }: Services, onFailure: (cause: unknown) => void): Repeated {
+  const { leaseMs, renewEveryMs } = ownership.policy;
+  let saidAtMs = clock.now();
+  return repeat(clock, {
+    everyMs: renewEveryMs,
+    async work() {
+      await ownership.renew();
+      saidAtMs = clock.now();
+    },
+    onFailure(cause) {
+      onFailure(cause);
+      if (clock.now() - saidAtMs >= leaseMs / 2) for (const runId of runs.running()) runs.stop(runId, 'shutdown');
+    },
+  });
 }

@@ -28,6 +28,7 @@ import { join, resolve } from 'node:path';
 import { openCatalogue } from './open-catalogue.ts';
 import { openConsole } from './open-console.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
+import { openStore } from './open-store.ts';
 import { openPdfPreview, type PdfPreview } from './files/pdf-preview.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { packageVersion } from './version.ts';
@@ -41,7 +42,7 @@ import { sweepBundles } from './place-bundle.ts';
 import { sandboxedConverter } from './sandboxed-converter.ts';
 import { systemClock, systemRandom } from './system.ts';
 import { createLogger } from './logger.ts';
-import { ConfigurationError, RuntimeStateError, StorageError } from './core/errors.ts';
+import { ConfigurationError, RuntimeStateError } from './core/errors.ts';
 import type { Clock } from './core/clock.ts';
 import type { RunPermissions } from './core/run-event.ts';
 import { hostEnvironment, secretsOf, type Config } from './config.ts';
@@ -92,7 +93,8 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const { host, port, dataDir, publicUrl, apiKey } = config.server;
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(openDataFolder(dataDir));
-  const store = stack.use(await folder.alone(async () => openStore(folder)));
+  const { store, alone } = await openStore(config, folder);
+  stack.use(store);
   const catalogue = stack.use(openCatalogue(config, clock));
   warnOfDefaultModel(config, catalogue, logger);
   const { template } = config.agent;
@@ -146,7 +148,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   watchRuns(services.log, ({ data }) =>
     createObservers({ hooks: [], tracer, name: data._config?.base ?? data._base ?? 'reins', clock, logger }),
   );
-  await ensureHarnesses(services, owner, (work) => folder.alone(work));
+  await ensureHarnesses(services, owner, alone);
   await warnOfPreferred(services);
   const webhooks = openWebhooks(services, config.webhooks);
   const operatorKey = apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record;
@@ -165,7 +167,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
       folder.announce(url);
       if (closing !== null) throw new RuntimeStateError('This server is closed.');
       upkeep.push(startUpkeep(services), keepBundles(services, dataDir), renewTls(http, { config, clock, logger }));
-      const firstKey = apiKey === null ? await folder.alone(() => ensureKey(services, folder)) : null;
+      const firstKey = apiKey === null ? await alone(() => ensureKey(services, folder)) : null;
       return { url, firstKey, consoleUrl: await page.link(url) };
     },
     close() {
@@ -269,18 +271,6 @@ function previewOf({ files, server }: Config, clock: Clock, tools: NativeTools):
 
 function loggerOf(config: Config): Logger {
   return createLogger({ level: config.server.logLevel, secrets: secretsOf(config) });
-}
-
-function openStore({ databasePath }: DataFolder): Store {
-  try {
-    return openSqlite(databasePath);
-  } catch (cause) {
-    if (!(cause instanceof StorageError)) throw cause;
-    const reason = cause.cause instanceof Error ? cause.cause.message : cause.message;
-    throw new ConfigurationError(`The database ${databasePath} cannot be used: ${reason.replace(/\.$/, '')}.`, {
-      cause,
-    });
-  }
 }
 
 /** The parts of a process without a server: a log in memory, and the caller's folder as every session's workspace. */

@@ -15,10 +15,16 @@ import { deepFreeze } from './core/deep-freeze.ts';
 import { environmentPrefix, providerNames } from './core/provider-names.ts';
 import type { ProviderName, ProviderSettings } from './core/provider-names.ts';
 
-export interface Config extends Readonly<Omit<Settings, 'server' | 'models'>> {
+export interface Config extends Readonly<Omit<Settings, 'server' | 'models' | 'store'>> {
   readonly server: Readonly<Settings['server']> & {
     /** `REINS_API_KEY`; null = the server makes one at its first start. */
     readonly apiKey: string | null;
+  };
+  readonly store: Readonly<Settings['store']> & {
+    /** `REINS_DATABASE_URL`; null = the file in the data folder. */
+    readonly databaseUrl: string | null;
+    /** `REINS_DATABASE_LISTEN_URL`: the way to it past a pooler; absent = the same, null (`off`) = none. */
+    readonly listenUrl?: string | null;
   };
   readonly models: Readonly<Settings['models']> & {
     /** Providers for which anything is set. */
@@ -63,6 +69,7 @@ export function loadConfig({ flags = {}, env = process.env, readFile = readIfThe
   const config: Config = {
     ...merged,
     server: { ...merged.server, dataDir: toPath(merged.server.dataDir), apiKey: apiKeyFrom(given) },
+    store: { ...merged.store, ...databaseFrom(given) },
     models: { ...merged.models, credentials: credentialsFrom(given) },
   };
   refuseUnguardedBind(config);
@@ -218,6 +225,19 @@ function apiKeyFrom(given: GivenVariables): string | null {
   return key ?? null;
 }
 
+function databaseFrom(given: GivenVariables): Pick<Config['store'], 'databaseUrl' | 'listenUrl'> {
+  const urlOf = (name: string): string | null => {
+    const url = given[name];
+    if (url !== undefined && !/^postgres(?:ql)?:$/.test(URL.parse(url)?.protocol ?? ''))
+      throw new ConfigurationError(`${name} is wrong: it must be an URL as postgres://user:password@host/database.`);
+    return url ?? null;
+  };
+  const databaseUrl = urlOf('REINS_DATABASE_URL');
+  const listen = given['REINS_DATABASE_LISTEN_URL'];
+  if (listen === undefined) return { databaseUrl };
+  return { databaseUrl, listenUrl: listen === 'off' ? null : urlOf('REINS_DATABASE_LISTEN_URL') };
+}
+
 function refuseUnguardedBind({ server }: Config): void {
   const loopback = server.host === 'localhost' || server.host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(server.host);
   if (loopback || server.apiKey !== null) return;
@@ -254,6 +274,7 @@ export function secretsOf(config: Config): readonly string[] {
 /** With what the operator calls each. */
 export function namedSecrets({
   server,
+  store,
   models,
   agent,
 }: Config): readonly { readonly name: string; readonly value: string }[] {
@@ -265,8 +286,17 @@ export function namedSecrets({
       ([name, value]) => [`agent.mcp ${each.name} ${name}`, value] as const,
     ),
   );
-  const all = [['REINS_API_KEY', server.apiKey] as const, ...keys, ...ofServers];
+  const databases = [store.databaseUrl, store.listenUrl ?? null].flatMap((url) => [
+    ['REINS_DATABASE_URL', url] as const,
+    ['REINS_DATABASE_URL', passwordOf(url)] as const,
+  ]);
+  const all = [['REINS_API_KEY', server.apiKey] as const, ...databases, ...keys, ...ofServers];
   return all.flatMap(([name, value]) => (value === null || value === undefined ? [] : [{ name, value }]));
+}
+
+function passwordOf(url: string | null): string | null {
+  const password = url === null ? '' : (URL.parse(url)?.password ?? '');
+  return password === '' ? null : decodeURIComponent(password);
 }
 
 /** What a command about a server is told, or finds in the data folder on this machine; null: neither. */

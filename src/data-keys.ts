@@ -2,15 +2,12 @@
 
 import { createKey } from './tasks/create-key.ts';
 import { createKey as makeKey, scopesOf } from './auth/keys.ts';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { listKeys } from './tasks/list-keys.ts';
 import { openHarnesses } from './open-harnesses.ts';
-import { openSqlite } from './stores/sqlite/open-sqlite.ts';
+import { openMadeStore } from './open-store.ts';
 import { parseNewKey, toUhpKey, type NewKey, type UhpKey } from './protocol/uhp/key.ts';
 import { revokeKey } from './tasks/revoke-key.ts';
 import { systemClock, systemRandom } from './system.ts';
-import { ConfigurationError } from './core/errors.ts';
 import type { Config } from './config.ts';
 
 /** As the API does it (UR-25). */
@@ -23,14 +20,8 @@ export interface DataKeys extends AsyncDisposable {
 }
 
 /** @throws ConfigurationError  No server was ever started on the folder. @throws StorageError */
-export function openDataKeys(config: Config): DataKeys {
-  const { dataDir } = config.server;
-  const path = join(dataDir, 'reins.db');
-  if (!existsSync(path))
-    throw new ConfigurationError(
-      `There is no data folder at ${dataDir}: name one with --data, or start a server on it.`,
-    );
-  const parts = { store: openSqlite(path), clock: systemClock, random: systemRandom };
+export async function openDataKeys(config: Config): Promise<DataKeys> {
+  const parts = { store: await openMadeStore(config), clock: systemClock, random: systemRandom };
   return {
     async create(wanted) {
       const { principal, scopes, name } = parseNewKey(wanted);

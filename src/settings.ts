@@ -237,6 +237,10 @@ export const groups = {
     /** Name or path of the LibreOffice that makes previews (U-407); null = as found on the path. */
     converter: text.nullable().default(null),
   }),
+  store: z.strictObject({
+    /** To the database, where there is one, from each server; two more stand beside them. */
+    connections: z.int().min(2).default(10),
+  }),
   webhooks: z.strictObject({
     /** Whether webhooks may be sent to this very machine over http, for development (UR-52). */
     allowLoopback: z.boolean().default(false),
@@ -253,6 +257,7 @@ export const settings = z.strictObject({
   limits: groups.limits.prefault({}),
   retention: groups.retention.prefault({}),
   files: groups.files.prefault({}),
+  store: groups.store.prefault({}),
   webhooks: groups.webhooks.prefault({}),
   demo: groups.demo.prefault({}),
 });

@@ -91,7 +91,7 @@ describeInChromium('C-053: files', (browser) => {
     ).toBe('PK');
     expect(await page.evaluate('window.ran')).toBe(undefined);
     await opened.expectNoProblems();
-  });
+  }, 60_000);
 
   test('C-047: a file that is chosen goes along with the message; a long text that is pasted is offered as one', async () => {
     await using model = await startModel(() => undefined);

@@ -42,6 +42,10 @@ agent: It asks you to keep the notice.
 answer: It asks you to keep the notice.
 `,
   'server-in-process': /"3"/,
+  'harness-agent': `asks for: write_file
+says: The file note.txt is written.
+file: kept
+`,
   'client-resume': `seen so far: "1\\n2\\n3\\n"
 then: "4\\n"
 then: "5"

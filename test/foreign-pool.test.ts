@@ -119,6 +119,21 @@ test('UD-59: where as many wait as may, a new task is refused with 503 and nothi
   expect((await asJson(server.url, { prompt: 'turn' })).status).toBe(429);
 });
 
+test('UD-59: of tasks that came in the same instant each one that was accepted waits, and is served', async () => {
+  await using server = await rig({ pool: { mostWaiting: 1 } });
+  await server.begin('held');
+  await server.opened(1);
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => server.uhp.create({ input: 'at once', background: true })),
+  );
+  const taken = answers.filter(({ status }) => status < 300);
+  expect(taken.length).toBeGreaterThan(0);
+  for (const { code } of answers.filter((each) => !taken.includes(each))) expect(code).toBe('harness_unavailable');
+  server.letGo();
+  for (const { body } of taken)
+    expect(finalOf(await whole(server.uhp.attach(body.id)))).toMatchObject({ status: 'completed' });
+});
+
 test('a wait has an end: the task fails and says that there was no room', async () => {
   await using server = await rig({ pool: { waitSeconds: 1 } });
   await server.begin('held');

@@ -3,7 +3,7 @@
 import { defineTool, type ToolContext } from '../src/index.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { hostAgent } from './support/harness-agent.ts';
-import { simpleText, type ScriptedReply } from '../src/testing/index.ts';
+import { createScriptedModel, simpleText, type ScriptedReply } from '../src/testing/index.ts';
 import type { ReplyPiece } from '../src/testing/model-servers/reply-script.ts';
 import { convertToModelMessages, readUIMessageStream, tool, type UIMessage, type UIMessageChunk } from 'ai';
 import { HARNESS_V1_BUILTIN_TOOLS } from '@ai-sdk/harness';
@@ -90,11 +90,11 @@ const ran: string[] = [];
 const guarded = defineTool({
   name: 'guarded',
   description: 'Leaves a line.',
-  input: { type: 'object', properties: { line: { type: 'string' } }, required: ['line'] },
+  input: z.object({ line: z.string() }),
   permission: 'ask',
   run: ({ line }) => {
-    ran.push(String(line));
-    return `left ${String(line)}`;
+    ran.push(line);
+    return `left ${line}`;
   },
 });
 beforeEach(() => void ran.splice(0));
@@ -231,6 +231,38 @@ async function answeredOnPage(asked: { toUIMessageStream(): unknown }, approved:
 
 const plain = { description: 'Does it.', input: { type: 'object', properties: {} }, run: () => 'done' } as const;
 
+test('tools that the host leaves out are not there, and its skills are', async () => {
+  const own = defineTool({ ...plain, name: 'own' });
+  const { agent, session, model } = hostAgent(
+    [calling(call('a', 'own'), call('b', 'open_skill', { name: 'sums' })), simpleText('Ok.')],
+    {
+      parts: { tools: [own] },
+      inactiveTools: ['own'],
+      skills: [{ name: 'sums', description: 'How to add.', content: 'Carry the one.' }],
+    },
+  );
+  await agent.generate({ session: await session(), prompt: 'Go.' });
+  expect(model.calls[0]?.tools?.map(({ name }) => name)).toEqual(['open_skill', 'read_tool_result']);
+  const read = JSON.stringify(model.calls[1]?.prompt);
+  expect([read.includes('Carry the one.'), read.includes('done')]).toEqual([true, false]);
+});
+
+test('what a sub-agent asks is asked with its call, and it goes on', async () => {
+  const helper = createScriptedModel([calling(call('h', 'guarded', { line: 'deep' })), simpleText('Left.')]);
+  const { agent, session } = hostAgent(
+    [calling(call('a', 'delegate_helper', { task: 'Leave it.' })), simpleText('Ok.')],
+    {
+      parts: { subagents: [{ name: 'helper', description: 'Helps.', parts: { provider: helper, tools: [guarded] } }] },
+    },
+  );
+  const open = await session();
+  const asked = await agent.generate({ session: open, prompt: 'Go.' });
+  expect(asked.toolCalls.map(({ toolName }) => toolName)).toEqual(['delegate_helper', 'guarded']);
+  const [approvalId = ''] = requestsIn(asked.content);
+  const rest = await agent.continueGenerate({ session: open, toolApprovalContinuations: [word(approvalId, true)] });
+  expect([rest.text, ran]).toEqual(['Ok.', ['deep']]);
+});
+
 describe('what the host’s own user answers', () => {
   const ask = (...names: string[]) =>
     Object.fromEntries(names.map((name) => [name, tool({ inputSchema: z.object({}) })]));
@@ -325,7 +357,7 @@ describe('the host stops, speaks and leaves', () => {
         return 'waited';
       },
     });
-    return { wait, begun: begun.promise, free: () => freed.resolve() };
+    return { wait, begun: begun.promise, ended: freed.promise, free: () => freed.resolve() };
   }
 
   test('its signal ends the turn as aborted, and the session takes the next one', async () => {
@@ -382,6 +414,29 @@ describe('the host stops, speaks and leaves', () => {
     expect(textIn([...seen, ...more])).toBe('Wait. Done.');
     expect(more.filter(({ type }) => type === 'tool-result')).toMatchObject([{ toolCallId: 'a', output: 'waited' }]);
     expect(model.calls.length).toBe(2);
+  });
+
+  test('detached while a person is asked, the session goes on with that turn', async () => {
+    const { agent, sandboxSession } = hostAgent(
+      [calling(call('a', 'guarded', { line: 'x' })), simpleText('So be it.')],
+      { parts: { tools: [guarded] } },
+    );
+    const first = await agent.createSession({ sessionId: 's', sandboxSession });
+    const [approvalId = ''] = requestsIn((await agent.generate({ session: first, prompt: 'Leave x.' })).content);
+    const resumeFrom = await first.detach();
+    const second = await agent.createSession({ sessionId: 's', sandboxSession, resumeFrom });
+    const rest = await agent.continueGenerate({ session: second, toolApprovalContinuations: [word(approvalId, true)] });
+    expect([rest.text, ran]).toEqual(['So be it.', ['x']]);
+  });
+
+  test('destroyed, it leaves nothing at work', async () => {
+    const { wait, begun, ended } = held();
+    const { agent, session } = hostAgent([calling(call('a', 'wait'))], { parts: { tools: [wait] } });
+    const open = await session();
+    await agent.stream({ session: open, prompt: 'Wait.' });
+    await begun;
+    await open.destroy();
+    await ended;
   });
 
   test('detached between turns, the session knows them afterwards', async () => {

@@ -149,24 +149,16 @@ test('in both directions: the events are those of the agent itself', async () =>
 
 /** What a run is about, without what belongs to the place where it was kept. */
 function essence(events: readonly RunEvent[]): readonly unknown[] {
-  return events.flatMap((event): readonly object[] => {
-    const { type, step } = event;
-    switch (type) {
-      case 'text-complete':
-      case 'thinking-complete':
-        return [{ type, step, data: event.data }];
-      case 'turn-complete': {
-        const { calls, finishReason } = event.data;
-        return [{ type, step, finishReason, calls: calls.map((each) => [each.id, each.name, each.arguments]) }];
-      }
-      case 'tool-call-start':
-        return [{ type, step, id: event.data.id }];
-      case 'tool-result':
-        return [{ type, step, id: event.data.toolCallId, content: event.data.content, isError: event.data.isError }];
-      case 'run-result':
-        return [{ type, step, status: event.data.status, output: event.data.output, usage: event.data.usage }];
-      default:
-        return [];
-    }
+  const facts = events.map((event) => {
+    const { type, step, data } = event;
+    if (type === 'text-complete' || type === 'thinking-complete') return { type, step, data };
+    if (type === 'tool-call-start') return { type, step, id: data.id };
+    if (type === 'tool-result')
+      return { type, step, id: data.toolCallId, content: data.content, isError: data.isError };
+    if (type === 'run-result') return { type, step, status: data.status, output: data.output, usage: data.usage };
+    if (type !== 'turn-complete') return null;
+    const calls = data.calls.map((each) => [each.id, each.name, each.arguments]);
+    return { type, step, finishReason: data.finishReason, calls };
   });
+  return facts.filter((fact) => fact !== null);
 }

@@ -38,7 +38,7 @@ export const keys: Verb = {
     const work = workOf(words, values);
     const config = loadConfig({ flags: { data: values.data, config: values.config, host: '127.0.0.1' } });
     const { openDataKeys } = await import('../data-keys.ts');
-    await using opened = openDataKeys(config);
+    await using opened = await openDataKeys(config);
     const answer = await work(opened).catch((cause: unknown) => {
       throw cause instanceof InvalidInputError ? new UsageError(cause.message, { cause }) : cause;
     });

@@ -1,6 +1,7 @@
 import { useState, type SubmitEvent } from 'react';
 import { Brand } from './panels/brand.tsx';
 import { SignInError, signIn, type Session } from './sign-in-requests.ts';
+import { useFocused } from './panels/use-focused.ts';
 
 /** @param problem  Why the person has to sign in though they followed a link; null: there is nothing to say. */
 export function SignInForm({
@@ -10,6 +11,7 @@ export function SignInForm({
   readonly problem: string | null;
   readonly onSignedIn: (session: Session | null) => void;
 }) {
+  const field = useFocused<HTMLInputElement>();
   const [refusal, setRefusal] = useState(problem);
   const [isBusy, setBusy] = useState(false);
   const submit = async (event: SubmitEvent<HTMLFormElement>) => {
@@ -40,7 +42,7 @@ export function SignInForm({
           autoComplete="current-password"
           spellCheck={false}
           required
-          autoFocus
+          ref={field}
         />
         <p className="hint">
           The first start of a server prints one; <code>reins keys create</code> makes another.

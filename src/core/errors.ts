@@ -295,6 +295,8 @@ export class IdempotencyConflictError extends RequestError {
 
 /** 422 `reins_capability_unsupported`: the harness cannot do this at all (P-070). */
 export class CapabilityUnsupportedError extends RequestError {
+  readonly what: string;
+  /** @param what  It cannot do, behind "the harness". */
   constructor(what: string) {
     super({
       status: 422,
@@ -302,6 +304,7 @@ export class CapabilityUnsupportedError extends RequestError {
       code: 'reins_capability_unsupported',
       message: `The harness of this task ${what}.`,
     });
+    this.what = what;
   }
 }
 

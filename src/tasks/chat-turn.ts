@@ -17,29 +17,30 @@ export async function beginningOf({ store }: Scope, runId: RunId): Promise<RunEv
   return first?.type === 'run-started' ? first : null;
 }
 
-/** How many messages were steered into the run when this one was; null: it was not. */
-export async function steeredAs({ log }: Scope, runId: RunId, messageId: string): Promise<number | null> {
-  let count = 0;
+export interface TurnSoFar {
+  /** Number of the UI message that is told now. */
+  readonly told: number;
+  /** How many messages were steered into the run when the one that is looked for was; null: it was not. */
+  readonly steeredAs: number | null;
+  /** Where in its log the approval that is looked for was decided; null: it was not. */
+  readonly decidedAt: number | null;
+}
+
+export async function turnSoFar(
+  { log }: Scope,
+  runId: RunId,
+  wanted: { readonly messageId?: string; readonly approvalId?: string } = {},
+): Promise<TurnSoFar> {
+  const view = createUiView(runId);
+  let [steered, steeredAs, decidedAt]: [number, number | null, number | null] = [0, null, null];
   for await (const events of log.readAll(runId, { committedOnly: true }))
     for (const event of events) {
-      if (event.type !== 'user-message' || event.data.mode !== 'steer') continue;
-      count++;
-      if (event.data.messageId === messageId) return count;
+      view.push(event);
+      if (event.type === 'user-message' && event.data.mode === 'steer') {
+        steered++;
+        if (event.data.messageId === wanted.messageId) steeredAs ??= steered;
+      } else if (event.type === 'approval-decided' && event.data.approvalId === wanted.approvalId)
+        decidedAt ??= event.seq;
     }
-  return null;
-}
-
-/** The UI message that the run tells now. */
-export async function toldMessage({ log }: Scope, runId: RunId): Promise<number> {
-  const view = createUiView(runId);
-  for await (const events of log.readAll(runId, { committedOnly: true })) for (const event of events) view.push(event);
-  return view.message;
-}
-
-/** Where in the log something was decided; null: nothing was. */
-export async function decidedAt({ log }: Scope, runId: RunId, approvalId: string): Promise<number | null> {
-  for await (const events of log.readAll(runId, { committedOnly: true }))
-    for (const event of events)
-      if (event.type === 'approval-decided' && event.data.approvalId === approvalId) return event.seq;
-  return null;
+  return { told: view.message, steeredAs, decidedAt };
 }

@@ -6,29 +6,25 @@
 //     next step whatever becomes of the calls.
 // C3. A turn is taken back by going on from the one before it in a new session; what was there stays there.
 
-import { acceptTask, type TaskRequest } from './accept-task.ts';
-import { askedId, beginningOf, steeredAs } from './chat-turn.ts';
+import { acceptTask } from './accept-task.ts';
+import { askedId, beginningOf, turnSoFar } from './chat-turn.ts';
 import { CapabilityUnsupportedError, RequestError, SessionBusyError } from '../core/errors.ts';
-import { decideApproval, type Verdict } from './decide-approval.ts';
-import { findChat, turnsOfChat, type Chat } from './find-chat.ts';
+import { decideAs, type Asker } from './decide-as.ts';
+import { findChat, turnsOfChat } from './find-chat.ts';
 import { findContinuable } from './find-in-scope.ts';
 import { plainTask } from './task-body.ts';
-import { runIds, type RunId } from '../core/ids.ts';
+import { runIds, type RunId, type SessionId } from '../core/ids.ts';
 import { steerTask } from './steer-task.ts';
+import type { ChatMessage } from '../core/chat.ts';
 import type { ChatPlace } from './follow-chat.ts';
-import type { InputPart } from '../core/input-file.ts';
-import type { JsonValue } from '../core/json.ts';
 import type { PendingTool } from '../core/run-event.ts';
-import type { RunRecord } from '../stores/store.ts';
+import type { RunRecord, SessionRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
+import type { Verdict } from './decide-approval.ts';
 
 export interface ChatSaid {
   readonly chatId: string;
-  readonly message: {
-    readonly id: string;
-    readonly content: readonly InputPart[];
-    readonly items: readonly JsonValue[];
-  };
+  readonly message: ChatMessage;
   readonly model: string | null;
   /** Of a chat that this begins. */
   readonly harnessId: string | null;
@@ -37,96 +33,112 @@ export interface ChatSaid {
 /** A new message. @param steer  Whether a turn at work may be given it. @throws RequestError */
 export async function startChatTurn(
   services: Services,
-  principal: string,
+  asker: Asker,
   { steer, ...said }: ChatSaid & { readonly steer: boolean },
 ): Promise<ChatPlace> {
   const { store } = services;
-  const known = await store.idempotency(principal, keyOf(said));
-  if (known !== null) {
-    const { runId } = await findContinuable(services, principal, { name: known.runId });
-    return { runId, message: 0, after: 0 };
+  const { principal } = asker;
+  const key = keyOf(said);
+  const known = await store.idempotency(principal, key);
+  if (known !== null) return placeOf(await findContinuable(services, principal, { name: known.runId }));
+  const { session, next } = await findChat(services, principal, said.chatId);
+  // What it begins, it begins with; where all of it was deleted it goes on in the same place.
+  if (session === null) return accept(services, principal, { said, key, sessionId: next });
+  const runId = session.runningRunId ?? (await store.tip(session.sessionId));
+  if (runId === null) {
+    const { sessionId, harnessId } = session;
+    return accept(services, principal, { said: { ...said, harnessId }, key, sessionId });
   }
-  const chat = await findChat(services, principal, said.chatId);
-  const runId = chat.session === null ? null : (chat.session.runningRunId ?? (await store.tip(chat.session.sessionId)));
-  const steered = runId === null ? null : await steeredAs(services, runId, said.message.id);
-  if (runId !== null && steered !== null) return { runId, message: steered, after: 0 };
-  if (chat.session !== null && chat.session.runningRunId !== null)
-    return sayToTurn(services, principal, { ...said, steer, runId: chat.session.runningRunId });
-  const previous = runId === null ? {} : { previousResponseId: runId };
-  return accept(services, principal, { said, chat, key: keyOf(said), body: previous });
+  const { steeredAs } = await turnSoFar(services, runId, { messageId: said.message.id });
+  if (steeredAs !== null) return { runId, message: steeredAs, after: 0 };
+  if (session.runningRunId !== null) return sayToTurn(services, asker, { ...said, steer, runId, session });
+  return accept(services, principal, { said: { ...said, harnessId: null }, key, from: runId });
 }
 
 /** The same message again, or another one in its place. What the server was never told is new. @throws RequestError */
-export async function redoChatTurn(services: Services, principal: string, said: ChatSaid): Promise<ChatPlace> {
-  const chat = await findChat(services, principal, said.chatId);
-  const run = chat.session === null ? null : await turnAsked(services, chat.session, said.message.id);
-  if (chat.session === null || run === null) return startChatTurn(services, principal, { ...said, steer: false });
-  if (chat.session.runningRunId !== null) throw busy();
-  await requireForks(services, run);
-  const { previousRunId, harnessId } = run;
-  const from = previousRunId === null ? { harnessId } : { previousResponseId: previousRunId, fork: true };
-  const key = `chat ${said.chatId} redo ${chat.next}`;
-  return accept(services, principal, { said, chat: { ...chat, session: null }, key, body: from });
+export async function redoChatTurn(services: Services, asker: Asker, said: ChatSaid): Promise<ChatPlace> {
+  const { principal } = asker;
+  const { session, next } = await findChat(services, principal, said.chatId);
+  const turns = session === null ? [] : await turnsOfChat(services, session);
+  const at = await turnAsked(services, turns, said.message.id);
+  const run = turns[at];
+  if (session === null || run === undefined) return startChatTurn(services, asker, { ...said, steer: false });
+  if (session.runningRunId !== null) throw new SessionBusyError(session.sessionId, session.runningRunId);
+  const before = turns[at - 1];
+  if (before === undefined)
+    return accept(services, principal, { said: { ...said, harnessId: run.harnessId }, sessionId: next });
+  await requireForks(services, before);
+  return accept(services, principal, { said: { ...said, harnessId: null }, sessionId: next, from: before.runId });
 }
 
 function keyOf({ chatId, message }: ChatSaid): string {
   return `chat ${chatId} ${message.id}`;
 }
 
+/**
+ * @param key  Absent: it is begun each time that it is asked for. Of two at once one finds its session taken.
+ * @param sessionId  That the turn begins; absent: it goes on in that of `from`.
+ * @param from  The turn before it.
+ */
 async function accept(
   services: Services,
   principal: string,
   o: {
     readonly said: ChatSaid;
-    readonly chat: Chat;
-    readonly key: string;
-    readonly body: Partial<TaskRequest['body']>;
+    readonly key?: string;
+    readonly sessionId?: SessionId;
+    readonly from?: RunId;
   },
 ): Promise<ChatPlace> {
   const { message, model, harnessId } = o.said;
-  const isNew = o.chat.session === null;
-  const ids = { runId: runIds.make(services.random.token()), sessionId: o.chat.next };
-  const accepted = await acceptTask(services, {
-    principal,
-    body: {
-      ...plainTask,
-      messages: [{ content: message.content, messageId: message.id }],
-      inputItems: message.items,
-      model,
-      harnessId: isNew ? harnessId : null,
-      ...o.body,
-    },
-    idempotency: { key: o.key, bodyHash: message.id },
-    ...(isNew ? { ids } : {}),
-  }).catch((cause: unknown) => {
-    throw cause instanceof SessionBusyError ? busy(cause) : cause;
-  });
-  return { runId: accepted.runId, message: 0, after: 0 };
+  const { key, sessionId, from = null } = o;
+  return placeOf(
+    await acceptTask(services, {
+      principal,
+      body: {
+        ...plainTask,
+        messages: [{ content: message.content, messageId: message.id }],
+        inputItems: message.items,
+        model,
+        harnessId,
+        previousResponseId: from,
+        fork: sessionId !== undefined && from !== null,
+      },
+      idempotency: key === undefined ? null : { key, bodyHash: message.id },
+      ...(sessionId === undefined ? {} : { ids: { runId: runIds.make(services.random.token()), sessionId } }),
+    }),
+  );
+}
+
+function placeOf({ runId }: { readonly runId: RunId }): ChatPlace {
+  return { runId, message: 0, after: 0 };
 }
 
 /** C2. */
 async function sayToTurn(
   services: Services,
-  principal: string,
-  said: ChatSaid & { readonly steer: boolean; readonly runId: RunId },
+  asker: Asker,
+  said: ChatSaid & { readonly steer: boolean; readonly runId: RunId; readonly session: SessionRecord },
 ): Promise<ChatPlace> {
-  const { runId, message, steer } = said;
+  const { runId, message, steer, session } = said;
+  const { principal } = asker;
   const open = await services.store.approvals({ principal, runId, status: 'open', limit: 100 });
-  if (open.length === 0 && !steer) throw busy();
+  const busy = new SessionBusyError(session.sessionId, runId);
+  if (open.length === 0 && !steer) throw busy;
   const word = { content: message.content, messageId: message.id };
   const taken = await steerTask(services, principal, { responseId: runId, message: word }).catch((cause: unknown) => {
     if (!(cause instanceof CapabilityUnsupportedError) || open.length === 0) throw cause;
     return null;
   });
-  for (const { pending } of open) await supersede(services, principal, pending);
+  for (const { pending } of open) await supersede(services, asker, pending);
   // It takes no word while it works, and it does so again: the message comes when it has ended.
-  if (taken === null) throw busy();
-  return { runId, message: (await steeredAs(services, runId, message.id)) ?? 1, after: 0 };
+  if (taken === null) throw busy;
+  return { runId, message: (await turnSoFar(services, runId, { messageId: message.id })).steeredAs ?? 1, after: 0 };
 }
 
-async function supersede(services: Services, principal: string, { approvalId, kind }: PendingTool): Promise<void> {
+async function supersede(services: Services, asker: Asker, { approvalId, kind }: PendingTool): Promise<void> {
   try {
-    await decideApproval(services, principal, { approvalId, verdict: refusalOf(kind) });
+    await decideAs(services, asker, { approvalId, verdict: refusalOf(kind) });
   } catch (cause) {
     // Somebody else has decided it meanwhile: it waits no more.
     if (!(cause instanceof RequestError) || cause.status >= 500) throw cause;
@@ -146,31 +158,18 @@ function refusalOf(kind: PendingTool['kind']): Verdict {
   }
 }
 
-async function turnAsked(
-  services: Services,
-  session: NonNullable<Chat['session']>,
-  messageId: string,
-): Promise<RunRecord | null> {
-  for (const run of (await turnsOfChat(services, session)).toReversed()) {
-    const first = await beginningOf(services, run.runId);
-    if (first !== null && askedId(first) === messageId) return run;
+/** Its place among the turns, where the newest of that message counts; -1: there is none. */
+async function turnAsked(services: Services, turns: readonly RunRecord[], messageId: string): Promise<number> {
+  for (const [back, { runId }] of turns.toReversed().entries()) {
+    const first = await beginningOf(services, runId);
+    if (first !== null && askedId(first) === messageId) return turns.length - 1 - back;
   }
-  return null;
+  return -1;
 }
 
 /** C3. */
 async function requireForks({ store, harnesses }: Services, { harnessId }: RunRecord): Promise<void> {
   const base = (await store.harness(harnessId))?.base ?? '';
   if ((await harnesses.adapter(base)?.probe())?.capabilities.fork === 'yes') return;
-  throw new RequestError({
-    status: 422,
-    errorType: 'invalid_request_error',
-    code: 'reins_capability_unsupported',
-    message: 'this harness cannot rewrite history',
-  });
-}
-
-function busy(cause?: unknown): RequestError {
-  const message = 'session is busy';
-  return new RequestError({ status: 409, errorType: 'invalid_request_error', code: 'session_busy', message, cause });
+  throw new CapabilityUnsupportedError('cannot rewrite history');
 }

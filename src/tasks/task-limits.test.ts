@@ -47,6 +47,6 @@ test('E-064, UR-53: a task costs what its model costs, by the price of the one t
   expect(costOf(usage, of('known'))).toEqual({ dollars: 2, estimated: false });
   expect(costOf({ ...usage, cacheReadInputTokens: 1_000_000 }, of('known')).dollars).toBeCloseTo(1.1);
   const { pricesOf: _, ...without } = settings;
-  for (const limits of [of('unknown'), of('known', without as typeof settings)])
+  for (const limits of [of('unknown'), of('known', without)])
     expect(costOf(usage, limits)).toEqual({ dollars: 10.5, estimated: true });
 });

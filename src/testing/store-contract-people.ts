@@ -383,9 +383,14 @@ function describeRaces(fresh: Fresh): void {
       const events = stampAll([parkDraft(a)], a.runId, a.sessionId);
       const park = async (after: number) => store.append([entry(a, after, { events })], { durable: true });
       const decide = async () => other.appendFact(deciding(a, pending));
-      if (first === 'park') await Promise.all([park(2), decide()]);
-      else expect((await Promise.all([decide(), park(2)]))[1]).toEqual([{ outcome: 'wrong-position', lastSeq: 3 }]);
-      if (first !== 'park') await park(3);
+      const decision = first === 'park' ? null : decide();
+      const parking = park(2);
+      await (decision ?? decide());
+      const [result] = await parking;
+      if (result?.outcome !== 'stored') {
+        expect(result).toEqual({ outcome: 'wrong-position', lastSeq: 3 });
+        await park(3);
+      }
       const left = (await store.unfinishedRuns()).find(({ runId }) => runId === a.runId);
       expect(left).toMatchObject({ phase: 'waiting', owner: null, openApprovals: 0 });
       expect(await readAll(store, a)).toHaveLength(4);
@@ -403,7 +408,7 @@ function describeRaces(fresh: Fresh): void {
       const outcome = (one ?? two)?.outcome;
       const types = (await readAll(store, a)).map(({ type }) => type);
       expect(types).toEqual(['run-started', outcome === 'stored' ? 'user-message' : 'run-result']);
-      expect(outcome).toBe(round % 2 === 0 ? 'stored' : 'ended');
+      expect(['stored', 'ended']).toContain(outcome);
     }
   });
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { approvalIds, runIds } from '../core/ids.ts';
+import { approvalIds, runIds, sessionIds } from '../core/ids.ts';
 import type { JsonValue } from '../core/json.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import { arbitraryLog } from '../testing/arbitrary-log.ts';
@@ -35,6 +35,27 @@ test('E-037, E-038: text streams, tools and resets are lines, the end is said', 
     { kind: 'text', text: 'Done.' },
     { kind: 'note', text: 'A limit is reached: steps, 1 of 1.' },
     { kind: 'note', text: 'Stopped by a limit: max-steps. (2 steps)' },
+  ]);
+});
+
+test('B147, E-330: a wait is a line; that the connection lives is said beside it, where it is known', () => {
+  const wait = {
+    v: 1,
+    runId: runIds.make('1'),
+    sessionId: sessionIds.make('1'),
+    at: 0,
+    leg: 1,
+    seq: 1,
+    step: 1,
+    attempt: 1,
+  } as const;
+  const said = show([
+    { ...wait, type: 'waiting', data: { on: 'model', seconds: 10 } },
+    { ...wait, type: 'waiting', data: { on: 'tool', name: 'bash', seconds: 25.2, lastByteMs: 1_900 } },
+  ]);
+  expect(said.map(({ text }) => text)).toEqual([
+    'Waiting for the model, 10 s so far.',
+    'Waiting for the tool bash, 25 s so far; the connection was alive 2 s ago.',
   ]);
 });
 

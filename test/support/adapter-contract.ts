@@ -52,7 +52,7 @@ export function describeAdapterContract(name: string, open: () => HarnessV1): vo
       async (scenario) => {
         const body = await begin(scenario);
         await server.saw(body.id, phases[scenario]);
-        await server.uhp.cancel(String(body.id));
+        await server.uhp.cancel(body.id);
         expect((await server.settled(body.id))['status']).toBe('cancelled');
         const results = (await server.logOf(body.id)).filter(
           (event) => event.type === 'run-result' && event.data.status === 'cancelled',
@@ -63,7 +63,7 @@ export function describeAdapterContract(name: string, open: () => HarnessV1): vo
 
     test('who leaves its stream leaves it at work', async () => {
       const body = await begin('asks');
-      const stream = await server.uhp.attach(String(body.id));
+      const stream = await server.uhp.attach(body.id);
       await stream.frames.next();
       stream.leave();
       expect((await server.decide(await server.asked(), 'approve')).status).toBe(200);

@@ -1,9 +1,10 @@
 // The console's panels alone, in a real browser: built without a server behind them, under the policy of the real page, and
 // played the scenes of `console-scenes.ts`.
 
-import { build } from 'vite';
 import { consolePolicy } from '../../src/http/send-console-file.ts';
 import { createServer } from 'node:http';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { extname, join } from 'node:path';
 import { lookup } from 'mime-types';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -31,14 +32,20 @@ export interface GalleryPage extends AsyncDisposable {
 
 export async function buildGallery(browser: Browser): Promise<Gallery> {
   const outDir = await mkdtemp(join(tmpdir(), 'reins-gallery-'));
-  await build({
-    configFile: false,
-    root: `${root}src/console/gallery`,
-    logLevel: 'warn',
-    // A test run is no reason for React to be slow.
-    define: { 'process.env.NODE_ENV': '"production"' },
-    build: { outDir, emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
-  });
+  // Apart, as a test run's own NODE_ENV would give the slow React of development.
+  await promisify(execFile)(
+    process.execPath,
+    [
+      `${root}node_modules/vite/bin/vite.js`,
+      'build',
+      `${root}src/console/gallery`,
+      '--logLevel=warn',
+      '--assetsInlineLimit=0',
+      '--emptyOutDir',
+      `--outDir=${outDir}`,
+    ],
+    { env: { ...process.env, NODE_ENV: 'production' } },
+  );
   const server = createServer((request, response) => {
     const path = request.url === '/' ? '/index.html' : (request.url ?? '');
     readFile(join(outDir, path)).then(

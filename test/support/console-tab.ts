@@ -187,4 +187,3 @@ function until(page: Console, isSo: (state: ConsoleState) => boolean, what: stri
 }
 
 export const isReady = ({ phase }: ConsoleState) => phase.name === 'ready';
-export const isBusy = ({ phase }: ConsoleState) => phase.name === 'busy';

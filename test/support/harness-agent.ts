@@ -20,6 +20,8 @@ type Settings = HarnessAgentSettings<ReinsHarnessV1, Tools>;
 export interface Hosted {
   readonly tools?: Readonly<Record<string, object>>;
   readonly instructions?: string;
+  readonly inactiveTools?: string[];
+  readonly skills?: { name: string; description: string; content: string }[];
   readonly permissionMode?: NonNullable<Settings['permissionMode']>;
   readonly config?: AgentConfig;
   readonly parts?: AgentParts;

@@ -16,7 +16,7 @@ const programs = globSync('/usr/lib/postgresql/*/bin').toSorted().at(-1) ?? null
 const isRequired = (process.env['REINS_REQUIRE_POSTGRES'] ?? '') !== '';
 
 export interface Cluster extends AsyncDisposable {
-  /** A new database with nothing in it. */
+  /** A new database with a store in it that holds nothing. */
   database(): Promise<string>;
   /** As a crash: nothing is written any more, every connection is cut. */
   kill(): Promise<void>;
@@ -67,13 +67,16 @@ async function startCluster(): Promise<Cluster> {
     await over;
   }
   await start();
+  // Each test copies it: nothing is made again that is the same for all.
+  await query(`${url}/postgres`, 'CREATE DATABASE template');
+  await (await openStore(`${url}/template`, { listenUrl: null }))[Symbol.asyncDispose]();
   let databases = 0;
   return {
     start,
     kill: () => end('SIGQUIT'),
     async database() {
       databases += 1;
-      await query(`${url}/postgres`, `CREATE DATABASE test_${databases}`);
+      await query(`${url}/postgres`, `CREATE DATABASE test_${databases} TEMPLATE template`);
       return `${url}/test_${databases}`;
     },
     async [Symbol.asyncDispose]() {

@@ -7,6 +7,7 @@ import { Picker } from './picker.tsx';
 import { sizeText } from './size-text.ts';
 import { SendButton } from './send-button.tsx';
 import { useConsole, useStore } from './use-console.ts';
+import { useFocused } from './use-focused.ts';
 import { utf8Bytes } from '../state/utf8.ts';
 
 export const composerId = 'message';
@@ -15,6 +16,7 @@ const longPasteBytes = 32_768;
 
 export function Composer() {
   const store = useStore();
+  const field = useFocused<HTMLTextAreaElement>();
   const draft = useConsole((state) => state.composer.draft);
   const [pasted, setPasted] = useState<string | null>(null);
   const onPaste = (event: ClipboardEvent) => {
@@ -39,7 +41,7 @@ export function Composer() {
         aria-label="Message"
         placeholder="Ask the agent to do something"
         rows={1}
-        autoFocus
+        ref={field}
         value={draft}
         onChange={(event) => store.dispatch({ type: 'draft_changed', draft: event.currentTarget.value })}
         onPaste={onPaste}

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { chipNote } from '../state/queue.ts';
 import { IconButton } from './icon-button.tsx';
 import { useConsole, useStore } from './use-console.ts';
+import { useFocused } from './use-focused.ts';
 import type { Chip } from '../state/state.ts';
 
 /** Messages that wait, in order (C-045). */
@@ -60,13 +61,14 @@ interface ChipEditorProps {
 }
 
 function ChipEditor({ text, onText, onEnd }: ChipEditorProps) {
+  const field = useFocused<HTMLTextAreaElement>();
   return (
     <>
       <textarea
         className="chip-editor"
         aria-label="Message that waits"
         rows={2}
-        autoFocus
+        ref={field}
         value={text}
         onChange={(event) => onText(event.currentTarget.value)}
         onKeyDown={(event) => {

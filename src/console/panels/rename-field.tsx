@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { useFocused } from './use-focused.ts';
 import { useStore } from './use-console.ts';
 
 interface RenameFieldProps {
@@ -10,6 +11,7 @@ interface RenameFieldProps {
 /** The name stays in this browser; an empty one gives the session's own back. */
 export function RenameField({ sessionId, title, onEnd }: RenameFieldProps) {
   const store = useStore();
+  const field = useFocused<HTMLInputElement>();
   const [text, setText] = useState(title);
   const end = (keep: boolean) => {
     if (keep && text !== title) store.dispatch({ type: 'session_renamed', sessionId, title: text });
@@ -19,7 +21,8 @@ export function RenameField({ sessionId, title, onEnd }: RenameFieldProps) {
     <input
       className="rename"
       aria-label="Title"
-      autoFocus
+      ref={field}
+      onFocus={(event) => event.currentTarget.select()}
       value={text}
       maxLength={200}
       onChange={(event) => setText(event.currentTarget.value)}

@@ -39,15 +39,17 @@ const keptMs = 60_000;
 
 /**
  * What is known of a program, kept for a minute as long as its file stays the same (H-010). One that worked works on where it is
- * asked again and the machine is too busy for an answer.
+ * asked again and the machine is too busy for an answer; and no answer is nothing to keep.
  */
 export function createFinder(options: FindOptions): () => Promise<ProgramStatus> {
   let known: { readonly key: string; readonly atMs: number; readonly status: Promise<ProgramStatus> } | null = null;
   let worked: { readonly key: string; readonly status: ProgramStatus } | null = null;
   const lookAgain = async (path: string, key: string) => {
-    const status = await look(path, options);
-    if (status.problem === null) worked = { key, status };
-    return status.problem?.code === 'timeout' && worked?.key === key ? worked.status : status;
+    const now = await look(path, options);
+    if (now.problem === null) worked = { key, status: now };
+    if (now.problem?.code !== 'timeout') return now;
+    known = null;
+    return worked?.key === key ? worked.status : now;
   };
   return () => {
     const path = options.path ?? findProgram(options.name, options.host['PATH']);

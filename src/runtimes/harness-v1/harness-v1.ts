@@ -94,7 +94,7 @@ export interface HostSkill {
 export interface ContinueOptions {
   readonly tools: readonly HostToolSpec[];
   readonly abortSignal?: AbortSignal | undefined;
-  emit(part: StreamPart): void;
+  emit(this: void, part: StreamPart): void;
 }
 
 export interface PromptOptions extends ContinueOptions {

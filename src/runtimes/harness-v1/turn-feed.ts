@@ -85,11 +85,9 @@ export class TurnFeed {
 
   async #run(): Promise<void> {
     const { runtime, runId, signal } = this.#o;
-    let cancelling: Promise<unknown> | null = null;
-    const cancel = () => {
-      cancelling = runtime.cancel(runId);
-      cancelling.catch(() => this.#reading.abort());
-    };
+    const cancelling = Promise.withResolvers<unknown>();
+    cancelling.promise.catch(() => this.#reading.abort());
+    const cancel = () => cancelling.resolve(runtime.cancel(runId));
     signal?.addEventListener('abort', cancel, { once: true });
     if (signal?.aborted === true) cancel();
     try {
@@ -99,8 +97,9 @@ export class TurnFeed {
         if (this.#reading.signal.aborted) break;
         this.#take(event);
       }
-      await cancelling;
-      if (this.isOver) signal?.throwIfAborted();
+      if (signal?.aborted !== true) return;
+      await cancelling.promise;
+      if (this.isOver) signal.throwIfAborted();
     } finally {
       signal?.removeEventListener('abort', cancel);
       this.#reading.abort();

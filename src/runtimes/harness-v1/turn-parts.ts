@@ -90,45 +90,23 @@ export class TurnParts {
   }
 
   #translate(event: RunEvent, parts: readonly StreamPart[]): readonly StreamPart[] {
-    switch (event.type) {
-      case 'step-started':
-        this.#isInStep = true;
-        return parts;
-      case 'turn-complete':
-        return this.#turn(parts);
-      case 'approval-required':
-      case 'recovery-required':
-        return this.#request(event.data, event.seq, parts);
-      case 'approval-decided':
-        this.#requests.delete(event.data.approvalId);
-        return parts;
-      case 'tool-result':
-        return parts.flatMap((part) => (part.type === 'tool-result' ? this.#result(part) : part));
-      case 'step-finished':
-        this.#endStep();
-        return parts;
-      case 'run-result':
-        this.#end = parts.filter(({ type }) => type === 'finish' || type === 'error');
-        return parts;
-      default:
-        return parts;
-    }
+    const { type, data, seq } = event;
+    if (type === 'step-started') this.#isInStep = true;
+    if (type === 'step-finished') this.#endStep();
+    if (type === 'approval-decided') this.#requests.delete(data.approvalId);
+    if (type === 'run-result') this.#end = parts.filter((part) => part.type === 'finish' || part.type === 'error');
+    if (type === 'turn-complete') return this.#turn(parts);
+    if (type === 'approval-required' || type === 'recovery-required') return this.#request(data, seq, parts);
+    return parts.flatMap((part) => (part.type === 'tool-result' ? this.#result(part) : part));
   }
 
   /** Facts of our own open a step where a host reads them, so none stands outside of one; input of questions is in our words. */
   #isForHosts(part: StreamPart, { type }: RunEvent): boolean {
-    switch (part.type) {
-      case 'raw':
-        return this.#isInStep && type !== 'run-started' && type !== 'run-result';
-      case 'tool-input-start':
-        if (part.toolName === ownQuestionsTool) this.#hidden.add(part.id);
-        return !this.#hidden.has(part.id);
-      case 'tool-input-delta':
-      case 'tool-input-end':
-        return !this.#hidden.has(part.id);
-      default:
-        return true;
-    }
+    if (part.type === 'raw') return this.#isInStep && type !== 'run-started' && type !== 'run-result';
+    if (part.type === 'tool-input-start' && part.toolName === ownQuestionsTool) this.#hidden.add(part.id);
+    const isInput =
+      part.type === 'tool-input-start' || part.type === 'tool-input-delta' || part.type === 'tool-input-end';
+    return !isInput || !this.#hidden.has(part.id);
   }
 
   #turn(parts: readonly StreamPart[]): readonly StreamPart[] {
@@ -189,22 +167,11 @@ export class TurnParts {
   }
 
   #noteBlock(part: StreamPart): void {
-    switch (part.type) {
-      case 'text-start':
-      case 'reasoning-start':
-      case 'tool-input-start':
-        this.#blocks.set(part.id, [part]);
-        return;
-      case 'tool-input-delta':
-        this.#blocks.get(part.id)?.push(part);
-        return;
-      case 'text-end':
-      case 'reasoning-end':
-      case 'tool-input-end':
-        this.#blocks.delete(part.id);
-        return;
-      default:
-    }
+    const { type } = part;
+    if (type === 'text-start' || type === 'reasoning-start' || type === 'tool-input-start')
+      this.#blocks.set(part.id, [part]);
+    if (type === 'tool-input-delta') this.#blocks.get(part.id)?.push(part);
+    if (type === 'text-end' || type === 'reasoning-end' || type === 'tool-input-end') this.#blocks.delete(part.id);
   }
 }
 

@@ -6,7 +6,7 @@ import { flag, integer, nullable, text } from '../rows/columns.ts';
 import { runId } from '../rows/records.ts';
 import type { Admission, AdmitResult, RunRecord } from '../store.ts';
 import { claimContents, shareContents } from './contents.ts';
-import { lockName, type Database, type Reads, type Transaction, type Value } from './database.ts';
+import { keyOf, lockName, type Database, type Reads, type Transaction, type Value } from './database.ts';
 import { taskCounts } from './principals.ts';
 
 /**
@@ -33,8 +33,8 @@ export async function admit(db: Database, admission: Admission): Promise<AdmitRe
 
 async function findReplay(tx: Reads, { principal, idempotency }: Admission): Promise<AdmitResult | null> {
   if (idempotency === undefined) return null;
-  const sql = 'SELECT run_id, body_hash FROM idempotency WHERE principal = $1 AND key = $2';
-  const row = await tx.get(sql, principal, idempotency.key);
+  const sql = 'SELECT run_id, body_hash FROM idempotency WHERE principal = $1 AND request_key = $2';
+  const row = await tx.get(sql, principal, keyOf(idempotency.key));
   if (row === undefined) return null;
   const sameBody = text(row, 'body_hash') === idempotency.bodyHash;
   return { outcome: 'replayed', runId: runId(row, 'run_id'), sameBody };
@@ -44,8 +44,8 @@ async function findReplay(tx: Reads, { principal, idempotency }: Admission): Pro
 async function findMissing(tx: Reads, { sessionId, queued }: Admission): Promise<AdmitResult | null> {
   if (queued === undefined) return null;
   const sql = `
-    SELECT 1 FROM queued_tasks WHERE session_id = $1 AND message_id = $2 AND run_id IS NULL FOR UPDATE`;
-  return (await tx.get(sql, sessionId, queued.messageId)) === undefined ? { outcome: 'not-queued' } : null;
+    SELECT 1 FROM queued_tasks WHERE session_id = $1 AND message_key = $2 AND run_id IS NULL FOR UPDATE`;
+  return (await tx.get(sql, sessionId, keyOf(queued.messageId))) === undefined ? { outcome: 'not-queued' } : null;
 }
 
 /** A run that shall stop, or has ended, has nobody begin to work for it. */
@@ -138,12 +138,12 @@ async function start(tx: Transaction, admission: Admission, body: string): Promi
   const row = await tx.get(insertRun, ...values, uploads.length === 0 ? null : uploads);
   await tx.run(insertLog, row === undefined ? null : integer(row, 'run_no'), events.length, body);
   if (idempotency !== undefined) {
-    const claim = [principal, idempotency.key, id, idempotency.bodyHash];
-    await tx.run('INSERT INTO idempotency (principal, key, run_id, body_hash) VALUES ($1, $2, $3, $4)', ...claim);
+    const claim = [principal, keyOf(idempotency.key), id, idempotency.bodyHash];
+    await tx.run('INSERT INTO idempotency (principal, request_key, run_id, body_hash) VALUES ($1, $2, $3, $4)', ...claim);
   }
   if (queued !== undefined) {
-    const sql = 'UPDATE queued_tasks SET run_id = $1 WHERE session_id = $2 AND message_id = $3';
-    await tx.run(sql, id, sessionId, queued.messageId);
+    const sql = 'UPDATE queued_tasks SET run_id = $1 WHERE session_id = $2 AND message_key = $3';
+    await tx.run(sql, id, sessionId, keyOf(queued.messageId));
   }
   await claimContents(tx, id);
   const run: RunRecord = {

@@ -5,7 +5,7 @@ import { contentHash } from '../rows/people-records.ts';
 import type { AppendFactsResult, FactFromOutside } from '../store.ts';
 import { openness } from './append.ts';
 import { findApproval } from './approvals.ts';
-import type { Database, Reads } from './database.ts';
+import { keyOf, type Database, type Reads } from './database.ts';
 import { indexEvents } from './index-events.ts';
 import { putRule } from './rules.ts';
 
@@ -42,8 +42,8 @@ async function saidBefore(
   runNo: number,
   event: Extract<Fact, { type: 'user-message' }>,
 ): Promise<AppendFactsResult | null> {
-  const sql = 'SELECT content_hash FROM messages WHERE run_no = $1 AND message_id = $2';
-  const said = await tx.get(sql, runNo, event.data.messageId);
+  const sql = 'SELECT content_hash FROM messages WHERE run_no = $1 AND message_key = $2';
+  const said = await tx.get(sql, runNo, keyOf(event.data.messageId));
   if (said === undefined) return null;
   return { outcome: text(said, 'content_hash') === contentHash(event) ? 'known' : 'conflict' };
 }

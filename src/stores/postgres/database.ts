@@ -10,6 +10,7 @@
 // T4. Nothing outlives a transaction on its connection, no prepared statement and no setting: a pooler may hand it on.
 // T5. Text that PostgreSQL cannot hold, a NUL, is kept as U+FFFD, as UTF-8 does with half a surrogate pair.
 
+import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { sleep, type Clock } from '../../core/clock.ts';
 import type { Fields } from '../rows/columns.ts';
@@ -185,7 +186,7 @@ function storable(value: Value): unknown {
 
 const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text);
 
-const oids = { int8: 20, json: 114, jsonb: 3802 };
+const oids = { bytea: 17, int8: 20, json: 114, jsonb: 3802 };
 
 /** How each connection is made. Numbers beyond 2^53 are not stored; JSON is read by whom it concerns. */
 export function connectionOf(url: string) {
@@ -201,12 +202,18 @@ export function connectionOf(url: string) {
 function parserOf(oid: number): (text: string) => unknown {
   if (oid === oids.int8) return Number;
   if (oid === oids.json || oid === oids.jsonb) return (text) => text;
-  return pg.types.getTypeParser(oid);
+  const parse = pg.types.getTypeParser(oid);
+  return oid === oids.bytea ? (text) => Uint8Array.from(parse(text)) : parse;
 }
 
 /** One statement as a durable transaction of its own; gives the number of rows it changed. */
 export function write(db: Database, sql: string, ...values: Value[]): Promise<number> {
   return db.transaction('durable', (tx) => tx.run(sql, ...values));
+}
+
+/** What a caller chose, as a key that an index can hold. */
+export function keyOf(chosen: string): string {
+  return chosen.length <= 200 ? chosen : `sha256:${createHash('sha256').update(chosen).digest('hex')}`;
 }
 
 /** Holds off everybody else who names the same, until the transaction is over. */

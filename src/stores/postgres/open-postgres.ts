@@ -10,7 +10,7 @@ import { appendFact } from './append-fact.ts';
 import { append } from './append.ts';
 import { approvalMethods } from './approvals.ts';
 import { contentMethods } from './contents.ts';
-import { lockName, openDatabase, type Database, type DatabaseOptions } from './database.ts';
+import { keyOf, lockName, openDatabase, type Database, type DatabaseOptions } from './database.ts';
 import { fileMethods } from './files.ts';
 import { harnessMethods } from './harnesses.ts';
 import { keepEnded } from './keep-ended.ts';
@@ -100,8 +100,8 @@ function logMethods(db: Database, wakeUps: WakeUps | null): LogMethods {
     },
     keepEnded: (run) => keepEnded(db, run),
     async idempotency(principal, key) {
-      const sql = 'SELECT run_id, body_hash FROM idempotency WHERE principal = $1 AND key = $2';
-      const row = await db.get(sql, principal, key);
+      const sql = 'SELECT run_id, body_hash FROM idempotency WHERE principal = $1 AND request_key = $2';
+      const row = await db.get(sql, principal, keyOf(key));
       return row === undefined ? null : { runId: runId(row, 'run_id'), bodyHash: text(row, 'body_hash') };
     },
     prune: (due) => prune(db, due),

@@ -1,0 +1,60 @@
+// Where a server keeps what it knows: a file in its data folder, or the PostgreSQL that the operator names, which servers on
+// several machines share.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigurationError, StorageError } from './core/errors.ts';
+import { openSqlite } from './stores/sqlite/open-sqlite.ts';
+import { systemClock } from './system.ts';
+import type { Config } from './config.ts';
+import type { DataFolder } from './data-folder.ts';
+import type { Store } from './stores/store.ts';
+
+export interface ServerStore {
+  readonly store: Store;
+  /** Does it while no other server of the store does the like. */
+  readonly alone: DataFolder['alone'];
+}
+
+/** Made where there is none. @throws ConfigurationError  It cannot be used. */
+export async function openStore(config: Config, folder: DataFolder): Promise<ServerStore> {
+  const { databaseUrl } = config.store;
+  if (databaseUrl !== null) return openDatabase(config.store, databaseUrl);
+  const store = await folder.alone(async () => naming(folder.databasePath, () => openSqlite(folder.databasePath)));
+  return { store, alone: folder.alone };
+}
+
+/** What a server has made before, for commands beside it. @throws ConfigurationError  No server was ever started. */
+export async function openMadeStore(config: Config): Promise<Store> {
+  const { databaseUrl } = config.store;
+  if (databaseUrl !== null) return (await openDatabase(config.store, databaseUrl)).store;
+  const { dataDir } = config.server;
+  const path = join(dataDir, 'reins.db');
+  if (existsSync(path)) return openSqlite(path);
+  throw new ConfigurationError(`There is no data folder at ${dataDir}: name one with --data, or start a server on it.`);
+}
+
+async function openDatabase(
+  { listenUrl, connections }: Pick<Config['store'], 'listenUrl' | 'connections'>,
+  url: string,
+): Promise<ServerStore> {
+  const { openPostgres } = await import('./stores/postgres/open-postgres.ts').catch((cause: unknown) => {
+    throw new ConfigurationError('REINS_DATABASE_URL is set, and the package pg is not there: npm install pg.', {
+      cause,
+    });
+  });
+  const options = { url, connections, clock: systemClock, ...(listenUrl === undefined ? {} : { listenUrl }) };
+  // The address holds a password: it is not repeated.
+  const store = await naming('of REINS_DATABASE_URL', () => openPostgres(options));
+  return { store, alone: store.alone };
+}
+
+async function naming<T>(name: string, open: () => T | Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (cause) {
+    if (!(cause instanceof StorageError)) throw cause;
+    const reason = cause.cause instanceof Error ? cause.cause.message : cause.message;
+    throw new ConfigurationError(`The database ${name} cannot be used: ${reason.replace(/\.$/, '')}.`, { cause });
+  }
+}
