@@ -48,7 +48,7 @@ export function assembleServices({
 
 /** @param firstScan  The first look at all runs, where that is still under way; it belongs to what this gives from now on. */
 export function startUpkeep(services: Services, firstScan?: Promise<void>): Repeated {
-  const { clock, logger, ownership } = services;
+  const { clock, logger } = services;
   const failed = (message: string) => (cause: unknown) => logger.error(message, {}, cause);
   const scanFailed = failed('The scan of runs failed.');
   const scanned = firstScan?.catch(scanFailed);

@@ -11,15 +11,15 @@ test.for([
   ['a machine with few cores', { memoryBytes: 64 * gibibyte, cores: 2 }, 32],
   ['a machine with little memory', { memoryBytes: 4 * gibibyte, cores: 8 }, 8],
   ['the smallest', { memoryBytes: gibibyte / 2, cores: 1 }, 4],
-] as const)('without settings, %s is asked for as many processes as it carries', ([, machine, most]) => {
-  expect(poolBounds(settingsOf({}), machine)).toMatchObject({ most, mostParked: most / 2 });
+] as const)('without settings, %s is asked for as many processes as it carries', ([, machine, max]) => {
+  expect(poolBounds(settingsOf({}), machine)).toMatchObject({ max, maxParked: max / 2 });
   expect(treeLimits(settingsOf({}), machine).memoryBytes).toBe(machine.memoryBytes / 2);
 });
 
 test('what is set holds; one place is never kept from those who wait', () => {
   const machine = thisMachine();
   expect(machine.memoryBytes).toBeGreaterThan(0);
-  const set = settingsOf({ mostProcesses: 3, mostParked: 9, memoryBytes: 1_000, niceness: 0 });
-  expect(poolBounds(set, machine)).toMatchObject({ most: 3, mostParked: 2 });
+  const set = settingsOf({ maxProcesses: 3, maxParked: 9, memoryBytes: 1_000, niceness: 0 });
+  expect(poolBounds(set, machine)).toMatchObject({ max: 3, maxParked: 2 });
   expect(treeLimits(set, machine)).toMatchObject({ memoryBytes: 1_000, niceness: 0 });
 });

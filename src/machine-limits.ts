@@ -25,17 +25,17 @@ export function thisMachine(): Machine {
 }
 
 export function poolBounds(
-  { mostProcesses, mostIdle, mostParked, mostWaiting, waitSeconds }: Config['harnesses'],
+  { maxProcesses, maxIdle, maxParked, maxWaiting, waitSeconds }: Config['harnesses'],
   { memoryBytes, cores }: Machine,
 ): PoolBounds {
   const fitting = Math.min(Math.floor(memoryBytes / 2 / bytesEach), perCore * cores);
-  const most = mostProcesses ?? Math.max(leastProcesses, fitting);
+  const max = maxProcesses ?? Math.max(leastProcesses, fitting);
   // Of all places one is never kept from those who wait for it.
   return {
-    most,
-    mostIdle,
-    mostParked: Math.min(mostParked ?? Math.floor(most / 2), most - 1),
-    mostWaiting,
+    max,
+    maxIdle,
+    maxParked: Math.min(maxParked ?? Math.floor(max / 2), max - 1),
+    maxWaiting,
     waitSeconds,
   };
 }

@@ -140,8 +140,8 @@ export const groups = {
           args: z.array(z.string()).default([]),
           env: z.record(z.string(), z.string()).default({}),
           label: text.optional(),
-          /** Provider whose models it calls, and the variables through which it is told where and with which key. */
-          provider: z.enum(providerNames),
+          /** Provider whose models it calls (of Azure none is handed on), and the variables through which it is told where and with which key. */
+          provider: z.enum(providerNames).exclude(['azure']),
           baseUrlVariable: text,
           keyVariable: text,
         }),
@@ -159,12 +159,12 @@ export const groups = {
       })
       .prefault({}),
     /** How many such processes there are at most while nothing is asked of them. */
-    mostIdle: z.int().min(0).default(8),
+    maxIdle: z.int().min(0).default(8),
     /** How many there are at all, and of them for runs that wait for a person while others want room; null = by the machine. */
-    mostProcesses: count.nullable().default(null),
-    mostParked: z.int().min(0).nullable().default(null),
+    maxProcesses: count.nullable().default(null),
+    maxParked: z.int().min(0).nullable().default(null),
     /** Tasks that may wait for one to be free, and for how long. */
-    mostWaiting: z.int().min(0).default(200),
+    maxWaiting: z.int().min(0).default(200),
     waitSeconds: count.default(600),
     /** What one of them may use, with all that it starts; null = half of the machine's memory. */
     memoryBytes: count.nullable().default(null),

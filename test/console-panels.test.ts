@@ -171,14 +171,12 @@ describeInChromium('the panels', (browser) => {
     await using opened = await gallery.open(scenes.empty);
     const { page } = opened;
     const paste = (text: string) =>
-      composer(page).evaluate((field, pasted) => {
-        const { DataTransfer, ClipboardEvent } = globalThis as unknown as Record<string, new (...more: never[]) => any>;
-        const clipboardData = new DataTransfer!();
-        clipboardData.setData('text/plain', pasted);
-        (field as unknown as EventTarget).dispatchEvent(
-          new ClipboardEvent!(...(['paste', { clipboardData, bubbles: true, cancelable: true }] as never[])),
-        );
-      }, text);
+      page.evaluate(`(() => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData('text/plain', '${text}');
+        const told = { clipboardData, bubbles: true, cancelable: true };
+        document.getElementById('message').dispatchEvent(new ClipboardEvent('paste', told));
+      })()`);
     await paste('y'.repeat(40_000));
     await page.getByRole('button', { name: 'Insert' }).click();
     expect(await composer(page).inputValue()).toHaveLength(40_000);

@@ -38,7 +38,7 @@ async function rig(o: { pool?: Partial<PoolBounds>; limits?: object } = {}) {
     say(turn, 'Done.');
   };
   const { pool = {}, limits = {} } = o;
-  const runtime = scriptedRuntime(data, script, { pool: { most: 1, ...pool } });
+  const runtime = scriptedRuntime(data, script, { pool: { max: 1, ...pool } });
   const settings = { ...scriptedSettings, approvals, limits };
   const server = await startServer({ data, settings, adapters: [runtime.adapter] });
   const { uhp } = server;
@@ -107,7 +107,7 @@ test('UD-59: who finds no room waits in order and is told his position; who was 
 });
 
 test('UD-59: where as many wait as may, a new task is refused with 503 and nothing is started; one whose session has its process is not', async () => {
-  await using server = await rig({ pool: { mostWaiting: 1 } });
+  await using server = await rig({ pool: { maxWaiting: 1 } });
   const { uhp, begin } = server;
   const first = await begin('held');
   await server.opened(1);
@@ -120,7 +120,7 @@ test('UD-59: where as many wait as may, a new task is refused with 503 and nothi
 });
 
 test('UD-59: of tasks that came in the same instant each one that was accepted waits, and is served', async () => {
-  await using server = await rig({ pool: { mostWaiting: 1 } });
+  await using server = await rig({ pool: { maxWaiting: 1 } });
   await server.begin('held');
   await server.opened(1);
   const answers = await Promise.all(
@@ -148,7 +148,7 @@ test('a wait has an end: the task fails and says that there was no room', async 
 });
 
 test('H-042: a run that waits for a person gives its process up to those who wait for room, stays parked, and goes on when it is decided on', async () => {
-  await using server = await rig({ pool: { mostParked: 0 } });
+  await using server = await rig({ pool: { maxParked: 0 } });
   const { id, approve } = await server.parked();
   expect((await server.uhp.create({ input: 'other' })).body.status).toBe('completed');
   expect(server.runtime.stopped).toBe(1);
@@ -160,7 +160,7 @@ test('H-042: a run that waits for a person gives its process up to those who wai
 });
 
 test('H-042: of those who are parked as many as are to be kept keep theirs, whoever waits', async () => {
-  await using server = await rig({ pool: { most: 2, mostParked: 1 } });
+  await using server = await rig({ pool: { max: 2, maxParked: 1 } });
   const [first, second] = [await server.parked(), await server.parked()];
   expect((await server.uhp.create({ input: 'other' })).body.status).toBe('completed');
   expect(server.runtime.stopped).toBe(1);
@@ -172,7 +172,7 @@ test('H-042: of those who are parked as many as are to be kept keep theirs, whoe
 });
 
 test('H-060: a parked run that is woken and cancelled while it waits for its place leaves no process', async () => {
-  await using server = await rig({ pool: { most: 3 }, limits: { concurrentTasks: 1 } });
+  await using server = await rig({ pool: { max: 3 }, limits: { concurrentTasks: 1 } });
   const { id, approve } = await server.parked();
   await server.begin('held');
   await server.opened(2);
@@ -183,7 +183,7 @@ test('H-060: a parked run that is woken and cancelled while it waits for its pla
 });
 
 test('A-014: the process of a turn of the agent endpoint ends with the turn; nobody will use it again', async () => {
-  await using server = await rig({ pool: { most: 2 } });
+  await using server = await rig({ pool: { max: 2 } });
   expect(await asJson(server.url, { prompt: 'turn' })).toMatchObject({ status: 200 });
   await eventually(() => server.runtime.stopped === 1 || undefined);
   expect((await server.uhp.create({ input: 'another' })).body.status).toBe('completed');

@@ -16,7 +16,7 @@ import type { ModelChoice, ModelListing } from '../core/model-choice.ts';
 import type { AgentRef, EventDraft, LeftBy, Limits, RunConfig, RunEvent, RunStarted, Todo } from '../core/run-event.ts';
 import type { Rule } from '../core/rule.ts';
 import type { RunState } from '../core/run-state.ts';
-import type { RunId, SessionId } from '../core/ids.ts';
+import type { SessionId } from '../core/ids.ts';
 
 /** What a client can read of a harness's abilities; values are words, never an implied true. */
 export interface Capabilities {
@@ -139,10 +139,10 @@ export interface HarnessAdapter {
   /** A new task of the session could not even wait for a process of it (UD-59). Absent: there is always room. */
   isFull?(sessionId: SessionId): boolean;
   /**
-   * A run that was parked ends without going on: what was kept for it goes. Gives the names of what could not be stopped.
-   * Absent: nothing is kept.
+   * The session's run, which was parked, ends without going on: what was kept for it goes, and has gone when this resolves.
+   * Gives the names of what could not be stopped. Absent: nothing is kept.
    */
-  letGo?(sessionId: SessionId, runId: RunId): Promise<readonly string[]>;
+  endParked?(sessionId: SessionId): Promise<readonly string[]>;
   /** The session is gone for good: whatever of it goes on between turns has ended when this resolves. Absent: nothing does. */
   forgetSession?(sessionId: SessionId): Promise<void>;
 }

@@ -54,10 +54,13 @@ function parseCursor(text: string, param: string): number {
 
 const [defaultPage, largestPage] = [20, 100];
 
-/** Which part of a list is asked for (UD-51). An empty cursor counts as none. */
-export function pageOf(call: OpenCall): { readonly limit: number; readonly cursor: string | null } {
+/** Which part of a list is asked for (UD-51). An empty cursor counts as none. @param usual  Where no limit is named. */
+export function pageOf(
+  call: OpenCall,
+  usual = defaultPage,
+): { readonly limit: number; readonly cursor: string | null } {
   const text = queryOf(call, 'limit');
-  const limit = text === undefined ? defaultPage : Number(text);
+  const limit = text === undefined ? usual : Number(text);
   if (!/^\d+$/.test(text ?? '1') || limit < 1)
     throw new InvalidInputError('limit must be a whole number from 1 on.', 'limit');
   return { limit: Math.min(limit, largestPage), cursor: queryOf(call, 'cursor') || null };

@@ -5,10 +5,10 @@
 
 import { readProc, type TreeMember } from './process-tree.ts';
 
-/** Whether it is more than `mostBytes`. Pages that processes share count for each of them at first, and once before it is said. */
-export function isOverMemory(members: readonly TreeMember[], mostBytes: number): boolean {
-  if (sum(members, quickBytes) <= mostBytes) return false;
-  return sum(members, (pid) => exactBytes(pid) ?? quickBytes(pid)) > mostBytes;
+/** Whether it is more than `maxBytes`. Pages that processes share count for each of them at first, and once before it is said. */
+export function isOverMemory(members: readonly TreeMember[], maxBytes: number): boolean {
+  if (sum(members, quickBytes) <= maxBytes) return false;
+  return sum(members, (pid) => exactBytes(pid) ?? quickBytes(pid)) > maxBytes;
 }
 
 function sum(members: readonly TreeMember[], bytesOf: (pid: number) => number): number {

@@ -1,9 +1,11 @@
 // What trees of processes use, looked at every few seconds; one that uses too much is ended.
 //
 // W1. One look at the system's processes serves all trees, and there is none while no tree is watched.
-// W2. Who is over is ended whole and at once, its owner told why before: what would be let end in order goes on growing.
+// W2. Who is over is ended whole and at once, its owner told why before: what would be let end in order goes on growing. One
+//     that could not be ended is tried again at the next look.
 // W3. Each process of a tree is made to yield to the server once, as soon as it is seen.
 // W4. Without `/proc` only folders are looked at.
+// W5. Neither the end of one tree nor the walk through its folders, which may be long, keeps a look from the others.
 
 import { folderBytes } from './folder-bytes.ts';
 import { isOverMemory } from './tree-memory.ts';
@@ -42,6 +44,9 @@ const folderEvery = 15;
 
 interface Watched extends WatchedTree {
   looks: number;
+  /** `left`: its owner was told, and it is still there. */
+  stage: 'watched' | 'ending' | 'left';
+  isBeingWeighed: boolean;
 }
 
 export function watchTrees(
@@ -74,8 +79,9 @@ export function watchTrees(
       const found = await listTrees(new Set(trees.keys()));
       await letYield([...found.values()].flat());
       for (const tree of trees.values()) {
-        const what = await excessOf(tree, found.get(tree.marker) ?? []);
-        if (what !== null && trees.has(tree.marker)) await end(tree, what);
+        const what = excessOf(found.get(tree.marker) ?? []);
+        if (what !== null) void end(tree, what);
+        else if (tree.looks++ % folderEvery === 0) void weigh(tree);
       }
     } catch (cause) {
       logger.error('What agents use could not be looked at.', {}, cause);
@@ -94,25 +100,43 @@ export function watchTrees(
     yielding = seen;
   }
 
-  async function excessOf(tree: Watched, members: readonly TreeMember[]): Promise<string | null> {
-    const { memoryBytes, processes, diskBytes } = limits;
+  function excessOf(members: readonly TreeMember[]): string | null {
+    const { memoryBytes, processes } = limits;
     if (members.length > processes) return `had more than ${processes} processes`;
-    if (isOverMemory(members, memoryBytes)) return `used more than ${toMiB(memoryBytes)} MiB of memory`;
-    if (tree.looks++ % folderEvery !== 0) return null;
-    let bytes = 0;
-    for (const folder of tree.folders) bytes += await folderBytes(folder, diskBytes - bytes);
-    return bytes > diskBytes ? `kept more than ${toMiB(diskBytes)} MiB in its private folders` : null;
+    return isOverMemory(members, memoryBytes) ? `used more than ${toMiB(memoryBytes)} MiB of memory` : null;
   }
 
+  /** Does not reject. */
+  async function weigh(tree: Watched): Promise<void> {
+    if (tree.isBeingWeighed) return;
+    tree.isBeingWeighed = true;
+    const { diskBytes } = limits;
+    let bytes = 0;
+    for (const folder of tree.folders)
+      bytes += await folderBytes(folder, (found) => bytes + found <= diskBytes && trees.get(tree.marker) === tree);
+    tree.isBeingWeighed = false;
+    if (bytes > diskBytes) await end(tree, `kept more than ${toMiB(diskBytes)} MiB in its private folders`);
+  }
+
+  /** Does not reject. */
   async function end(tree: Watched, what: string): Promise<void> {
-    trees.delete(tree.marker);
-    tree.onExcess(what);
-    await stopTree({ marker: tree.marker, root: null }, { clock, graceMs: 0 });
+    const { marker, stage } = tree;
+    if (stage === 'ending' || trees.get(marker) !== tree) return;
+    tree.stage = 'ending';
+    if (stage === 'watched') tree.onExcess(what);
+    try {
+      const { unstopped } = await stopTree({ marker, root: null }, { clock, graceMs: 0 });
+      if (unstopped.length === 0) return void trees.delete(marker);
+      logger.error('Processes of an agent that went over a limit could not be stopped.', { unstopped });
+    } catch (cause) {
+      logger.error('An agent that went over a limit could not be stopped.', {}, cause);
+    }
+    tree.stage = 'left';
   }
 
   return {
     add(tree) {
-      trees.set(tree.marker, { ...tree, looks: 0 });
+      trees.set(tree.marker, { ...tree, looks: 0, stage: 'watched', isBeingWeighed: false });
       plan(firstMs);
       return {
         [Symbol.dispose]() {

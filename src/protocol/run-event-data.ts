@@ -167,7 +167,7 @@ const pending = z.object({
 
 const call = { id: text, name: text, input: json, executionKey: text };
 
-export const runEventData: { readonly [T in RunEventType]: z.ZodType<PublicData<T>> } = {
+export const runEventData = {
   'run-started': z.object({
     leg: count,
     cause: z.enum(['submit', 'resume', 'decision', 'recovery', 'retry']),
@@ -232,9 +232,10 @@ export const runEventData: { readonly [T in RunEventType]: z.ZodType<PublicData<
   }),
   'model-switched': z.object({ kind: z.enum(['failover', 'reported']), from: model, to: model, reason: text }),
   waiting: z.object({
-    on: z.enum(['model', 'retry', 'tool']),
+    on: z.enum(['model', 'retry', 'tool', 'capacity']),
     seconds: amount,
     name: may(text),
+
     lastByteMs: may(amount),
   }),
   'tool-call-start': z.object({ ...call, willRun: flag }),
@@ -349,4 +350,11 @@ export const runEventData: { readonly [T in RunEventType]: z.ZodType<PublicData<
     startedAtMs: amount,
     endedAtMs: amount,
   }),
-};
+} satisfies { readonly [T in RunEventType]: z.ZodType<PublicData<T>> };
+
+type Mutable<T> = T extends JsonValue & object ? { -readonly [K in keyof T]: Mutable<T[K]> } : T;
+/** Types whose schema refuses what the event may hold: one that reads less is a schema of it, too. */
+type ReadsLess = {
+  [T in RunEventType]: Mutable<PublicData<T>> extends Mutable<z.output<(typeof runEventData)[T]>> ? never : T;
+}[RunEventType];
+null satisfies [ReadsLess] extends [never] ? null : ReadsLess;

@@ -6,7 +6,6 @@ import { chooseModel, type TaskModel } from './choose-model.ts';
 import { executeRun } from './execute-run.ts';
 import { findContinuable } from './find-in-scope.ts';
 import { findPlace, forkUnavailable, notTip, type Place } from './find-place.ts';
-import { head, toWellFormed } from '../core/text.ts';
 import { readHistory } from './read-history.ts';
 import { keptItems } from './input-items.ts';
 import { findFiles, namedUploads, takeInFiles, type FilesOwner, type TakenIn } from './take-in-files.ts';
@@ -24,8 +23,9 @@ import {
 import { runConfigOf } from './run-config.ts';
 import { allowAll } from '../core/run-event.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
+import { sessionTitle } from '../core/session-title.ts';
 import type { Admission, AdmitResult, IdempotencyClaim, RunRecord } from '../stores/store.ts';
-import type { ParentRun, RunConfig, RunPermissions, UserMessage } from '../core/run-event.ts';
+import type { ParentRun, RunConfig, RunPermissions } from '../core/run-event.ts';
 import type { RunSlot } from './run-slots.ts';
 import type { Services } from './services.ts';
 import type { TaskBody } from './task-body.ts';
@@ -111,7 +111,8 @@ async function admit(services: Services, request: TaskRequest, place: TaskPlace)
   const isFull = services.harnesses.adapter(place.harness.base)?.isFull?.(owner.sessionId) === true;
   const { quota, slot } =
     child === undefined ? await takeCapacity(services, undo, { principal, ...found, isFull }) : noCapacity;
-  if (session === null && ids === undefined) undo.defer(() => workspaces.remove(owner.sessionId));
+  if (session === null && (ids === undefined || fork !== null))
+    undo.defer(() => removeUnowned(services, owner.sessionId));
   if (fork !== null) await restoreFiles(services, fork, owner.sessionId);
   else if (session === null && template !== null) await workspaces.ensure(owner.sessionId, template);
   const taken = await takeInFiles(services, owner, found);
@@ -150,13 +151,22 @@ async function takeCapacity(
 
 /** As they were then, or not at all: what goes while it is copied is gone (UD-28). */
 async function restoreFiles(services: Services, fork: RunRecord, to: SessionId): Promise<void> {
-  const { files } = services;
+  const { files, store, workspaces } = services;
+  const taken = await store.session(to);
+  if (taken !== null) throw new SessionBusyError(to, taken.runningRunId);
+  // A crash undoes nothing, and who names a session by itself names the same one again.
+  await workspaces.remove(to);
   try {
     if ((await files?.restore(fork, to)) === true) return;
   } catch (cause) {
     if ((await files?.has(fork)) === true) throw cause;
   }
   throw await forkUnavailable(services, fork);
+}
+
+/** The folder of a session that there is not. One that another process has begun meanwhile is that session's. */
+async function removeUnowned({ store, workspaces }: Services, sessionId: SessionId): Promise<void> {
+  if ((await store.session(sessionId)) === null) await workspaces.remove(sessionId);
 }
 
 async function findRepeated(services: Services, { principal, idempotency }: TaskRequest): Promise<Accepted | null> {
@@ -236,7 +246,14 @@ async function makeAdmission(
     sessionId,
     harnessId: harness.harnessId,
     principal,
-    ...(session === null ? { newSession: { title: titleOf(messages), ...(await forkOf(services, fork)) } } : {}),
+    ...(session === null
+      ? {
+          newSession: {
+            title: sessionTitle(messages[0]?.content.find((part) => part.type === 'text')?.text ?? ''),
+            ...(await forkOf(services, fork)),
+          },
+        }
+      : {}),
     previousRunId,
     store: body.store,
     uploads: namedUploads(messages),
@@ -271,12 +288,6 @@ async function forkOf(
   // What is removed meanwhile may have been read in part; its task is then not admitted.
   const contents = JSON.stringify(history).match(/sha256:[0-9a-f]{64}/g) ?? [];
   return { fork: { from: runId, history, contents: [...new Set(contents)] } };
-}
-
-/** First line of the first user text, at most 80 characters (UD-50). */
-function titleOf(messages: readonly UserMessage[]): string {
-  const text = messages[0]?.content.find((part) => part.type === 'text')?.text ?? '';
-  return head(toWellFormed(text.trim().split('\n', 1)[0] ?? ''), 80);
 }
 
 function refusal(

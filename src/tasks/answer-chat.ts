@@ -1,26 +1,23 @@
 // What a chat's client says of what its turn waits for (P-087, P-088): its message holds all that was ever decided in it, so
 // what is new is told by what is open here, never by what a client made of it.
 
-import { ApprovalClosedError, ApprovalConflictError, NotFoundError, RequestError } from '../core/errors.ts';
-import { decideApproval, type Verdict } from './decide-approval.ts';
-import { decidedAt, toldMessage } from './chat-turn.ts';
+import { decideAs, type Asker } from './decide-as.ts';
+import { NotFoundError, RequestError } from '../core/errors.ts';
 import { findApproval } from './find-in-scope.ts';
 import { findBegunChat } from './find-chat.ts';
 import { isJsonObject, type JsonValue } from '../core/json.ts';
+import { turnSoFar } from './chat-turn.ts';
 import type { Answer, Question } from '../core/questions.ts';
 import type { ApprovalRecord, SessionRecord } from '../stores/store.ts';
+import type { ChatAnswer, ChatOutput } from '../core/chat.ts';
 import type { ChatPlace } from './follow-chat.ts';
 import type { Services } from './services.ts';
+import type { Verdict } from './decide-approval.ts';
 
 export interface ChatAnswers {
   readonly chatId: string;
-  readonly answers: readonly {
-    readonly approvalId: string;
-    readonly approved: boolean;
-    readonly reason: string | null;
-    readonly isSettled: boolean;
-  }[];
-  readonly outputs: readonly { readonly toolCallId: string; readonly output: JsonValue | null }[];
+  readonly answers: readonly ChatAnswer[];
+  readonly outputs: readonly ChatOutput[];
 }
 
 interface Word {
@@ -29,8 +26,9 @@ interface Word {
 }
 
 /** Where the client reads on: behind all that it has. @throws RequestError  409 where nothing waits for these answers. */
-export async function answerChat(services: Services, principal: string, said: ChatAnswers): Promise<ChatPlace> {
+export async function answerChat(services: Services, asker: Asker, said: ChatAnswers): Promise<ChatPlace> {
   const { store } = services;
+  const { principal } = asker;
   const session = await findBegunChat(services, principal, said.chatId);
   const runId = session.runningRunId ?? (await store.tip(session.sessionId));
   const run = runId === null ? null : await store.run(runId);
@@ -40,15 +38,10 @@ export async function answerChat(services: Services, principal: string, said: Ch
   const repeated = await repeatedIn(services, session, { said, open });
   if (fresh.length + repeated.length === 0) throw nothingWaits();
   for (const { record, verdict } of [...repeated, ...fresh])
-    await decideApproval(services, principal, { approvalId: record.pending.approvalId, verdict }).catch(refuse);
-  const [first] = repeated;
-  const told = first === undefined ? run : first.record;
-  const decided = first === undefined ? null : await decidedAt(services, told.runId, first.record.pending.approvalId);
-  return {
-    runId: told.runId,
-    message: await toldMessage(services, told.runId),
-    after: decided === null ? run.lastSeq : decided - 1,
-  };
+    await decideAs(services, asker, { approvalId: record.pending.approvalId, verdict });
+  const { pending: { approvalId } = {}, runId: told = run.runId } = repeated[0]?.record ?? {};
+  const place = await turnSoFar(services, told, approvalId === undefined ? {} : { approvalId });
+  return { runId: told, message: place.told, after: place.decidedAt === null ? run.lastSeq : place.decidedAt - 1 };
 }
 
 function decisionsOn(open: readonly ApprovalRecord[], { answers }: ChatAnswers): readonly Word[] {
@@ -75,7 +68,7 @@ async function repeatedIn(
   return words;
 }
 
-function verdictOf({ approved, reason: note }: ChatAnswers['answers'][number]): Verdict {
+function verdictOf({ approved, reason: note }: ChatAnswer): Verdict {
   return { verb: 'decide', decision: approved ? 'approve' : 'deny', argsDigest: null, note, remember: null };
 }
 
@@ -108,17 +101,11 @@ function answerOf({ id, selected, text }: { readonly [key: string]: JsonValue })
   };
 }
 
-function refuse(cause: unknown): never {
-  if (cause instanceof ApprovalConflictError) throw conflict('Something else was decided before.', cause);
-  if (cause instanceof ApprovalClosedError) throw conflict('Nobody can decide this any more.', cause);
-  throw cause;
-}
-
 function nothingWaits(): RequestError {
-  return conflict('Nothing waits for this answer.');
-}
-
-function conflict(message: string, cause?: unknown): RequestError {
-  const code = 'reins_approval_closed';
-  return new RequestError({ status: 409, errorType: 'invalid_request_error', code, message, cause });
+  return new RequestError({
+    status: 409,
+    errorType: 'invalid_request_error',
+    code: 'reins_approval_closed',
+    message: 'Nothing waits for this answer.',
+  });
 }

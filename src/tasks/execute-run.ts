@@ -12,7 +12,7 @@ import { applyDrafts } from '../core/closing.ts';
 import { createRunRecorder, finalStatus, type RunRecorder } from './run-recorder.ts';
 import { deadlineOf, evolve, type RunState } from '../core/run-state.ts';
 import { foldLog } from './fold-log.ts';
-import { letGo } from './let-go.ts';
+import { endParked } from './end-parked.ts';
 import { placeInputFiles } from './place-input-files.ts';
 import { readHistory } from './read-history.ts';
 import { rememberFiles } from './check-files.ts';
@@ -80,7 +80,7 @@ async function endWaiting(
   const how = stopOf(signal);
   if (how === 'shutdown') return leave(services, { run, recorder, state });
   const ending: Ending = how === 'cancel' ? { status: 'cancelled' } : unfinished(state, signal);
-  await recorder.end(continues ? await letGo(services, { run, config: state.config, ending }) : ending);
+  await recorder.end(continues ? await endParked(services, { run, config: state.config, ending }) : ending);
 }
 
 /** Ends a run that no harness works on, by the closing rule and nothing else. */

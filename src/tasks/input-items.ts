@@ -23,8 +23,15 @@ export function keptItems(items: readonly JsonValue[], refs: ReadonlyMap<string,
   });
 }
 
-/** The items whole again; what its run does not have any more is left out. */
-export async function wholeItems({ store }: Services, items: readonly JsonValue[]): Promise<readonly JsonValue[]> {
+/**
+ * The items whole again; what its run does not have any more is left out.
+ * @param room  Bytes of files that are put back at most, and taken off here; a file that does not fit is left out. Absent: all.
+ */
+export async function wholeItems(
+  { store }: Pick<Services, 'store'>,
+  items: readonly JsonValue[],
+  room: { left: number } = { left: Infinity },
+): Promise<readonly JsonValue[]> {
   const refs = new Set<string>();
   mapParts(items, (part) => {
     const content = contentOf(part);
@@ -34,7 +41,9 @@ export async function wholeItems({ store }: Services, items: readonly JsonValue[
   const contents = new Map<string, string>();
   for (const ref of refs) {
     const bytes = await store.content(ref);
-    if (bytes !== null) contents.set(ref, Buffer.from(bytes).toString('base64'));
+    if (bytes === null || bytes.length > room.left) continue;
+    room.left -= bytes.length;
+    contents.set(ref, Buffer.from(bytes).toString('base64'));
   }
   return mapParts(items, (part) => {
     const content = contentOf(part);

@@ -9,7 +9,7 @@
 // V6. What a harness kept for a run that waited is gone before the run ends, or named in its result (H-060).
 
 import { endRun, executeRun } from './execute-run.ts';
-import { letGo } from './let-go.ts';
+import { endParked } from './end-parked.ts';
 import type { Ending } from '../core/closing.ts';
 import type { RunErrorType } from '../core/outcome.ts';
 import type { RunConfig } from '../core/run-event.ts';
@@ -113,7 +113,7 @@ export async function takeOver(services: Services, seen: SeenRun): Promise<boole
     const leftBy = seen.owner === null ? 'worker-lost' : 'crash';
     await (ending === null
       ? executeRun(services, { run, continues: true, leftBy, slot: slotOf(services, run), ...signals })
-      : endRun(services, run, await letGo(services, { run, config: await configOf(services, run.runId), ending })));
+      : endRun(services, run, await endParked(services, { run, config: await configOf(services, run.runId), ending })));
   });
   return started && taken.promise;
 }

@@ -74,7 +74,7 @@ export type Law =
   | 'workspace-config'
   | 'big-output';
 
-const turnMs = 120_000;
+const turnMs = 60_000;
 
 export function describeHarnessContract(name: string, { open, skip, differences = {} }: HarnessContractOptions): void {
   describe.skipIf(skip !== undefined)(`harness contract: ${name}${skip === undefined ? '' : ` (${skip})`}`, () => {

@@ -16,8 +16,9 @@ type Told =
 export function uiDataOf(event: Extract<RunEvent, { type: Told }>): readonly UiDataChunk[] {
   switch (event.type) {
     case 'waiting': {
-      const { on, seconds, name } = event.data;
-      const data = { on, seconds, ...(name === undefined ? {} : { name }) };
+      const { on, seconds, name, position } = event.data;
+      const named = name === undefined ? {} : { name };
+      const data = { on, seconds, ...named, ...(position === undefined ? {} : { position }) };
       return [{ type: 'data-reins-waiting', data, transient: true }];
     }
     case 'todos-updated': {

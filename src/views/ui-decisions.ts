@@ -17,7 +17,8 @@ export function ranBy(toolName: string): { readonly providerExecuted?: true } {
 
 export class UiDecisions {
   readonly #form: UiForm;
-  readonly #asked = new Map<string, { readonly pending: PendingTool; readonly callId: string }>();
+  /** What is not decided. Null: no call of the message that is told. */
+  readonly #asked = new Map<string, { readonly pending: PendingTool; readonly callId: string } | null>();
 
   constructor(form: UiForm) {
     this.#form = form;
@@ -27,9 +28,9 @@ export class UiDecisions {
     return this.#asked.size;
   }
 
-  /** Another message is told: what was asked in the one before is not decided in it. */
-  forget(): void {
-    this.#asked.clear();
+  /** Another message is told: what was asked in the one before is not decided in it, but the run may still wait for it. */
+  turnPage(): void {
+    for (const id of this.#asked.keys()) this.#asked.set(id, null);
   }
 
   /** @param calls  Those of the message. */
@@ -50,9 +51,9 @@ export class UiDecisions {
   }
 
   decide({ approvalId, kind, decision, note, output }: EventData['approval-decided']): readonly UiChunk[] {
-    const asked = this.#asked.get(approvalId);
-    if (asked === undefined) return [];
+    const asked = this.#asked.get(approvalId) ?? null;
     this.#asked.delete(approvalId);
+    if (asked === null) return [];
     const { pending, callId: toolCallId } = asked;
     const isAnothers = toolCallId === approvalId;
     switch (kind) {

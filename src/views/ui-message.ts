@@ -7,16 +7,26 @@ export type { UiMessage } from '../protocol/ui/message.ts';
 type Mutable<T> = T extends unknown ? { -readonly [K in keyof T]: T[K] } : never;
 type Part = Mutable<UiPart>;
 type ToolPart = Mutable<UiToolPart>;
+type WordPart = Extract<Part, { type: 'text' | 'reasoning' }>;
+type InputChunk = Extract<UiChunk, { type: 'tool-input-start' | 'tool-input-available' | 'tool-input-error' }>;
 
-/** A message as a client makes it of its chunks, so that it need not be streamed again to be shown. */
+/**
+ * A message as a client makes it of its chunks, so that it need not be streamed again to be shown. What a chunk is about is found by
+ * its name, never by a search: a step may have thousands of calls.
+ */
 export class UiMessageFold {
   #id = '';
   #metadata: JsonObject = {};
   #parts: Part[] = [];
-  readonly #words = new Map<string, Extract<Part, { type: 'text' | 'reasoning' }>>();
+  #stepStart = 0;
+  /** Places of calls, approvals and data by their ids; of calls of one id the newest. */
+  readonly #places = new Map<string, number>();
+  /** Joined at the end only: a string that grows piece by piece keeps a node for each of them alive. */
+  readonly #words = new Map<string, { readonly part: WordPart; readonly pieces: string[] }>();
 
   /** Made anew: what is folded later does not change it. */
   message(): UiMessage {
+    for (const { part, pieces } of this.#words.values()) part.text = pieces.join('');
     return {
       id: this.#id,
       role: 'assistant',
@@ -29,45 +39,30 @@ export class UiMessageFold {
     switch (chunk.type) {
       case 'start':
         this.#id = chunk.messageId;
-        this.#metadata = { ...this.#metadata, ...chunk.messageMetadata };
-        return;
+        return this.#describe(chunk.messageMetadata);
       case 'start-step':
-        this.#parts.push({ type: 'step-start' });
+        this.#stepStart = this.#parts.push({ type: 'step-start' });
         return;
       case 'reset-step':
-        this.#words.clear();
-        this.#parts.length = this.#stepStart();
-        return;
+        return this.#reset();
       case 'text-start':
         return this.#open('text', chunk.id);
       case 'reasoning-start':
         return this.#open('reasoning', chunk.id);
       case 'text-delta':
-      case 'reasoning-delta': {
-        const part = this.#words.get(chunk.id);
-        if (part !== undefined) part.text += chunk.delta;
-        return;
-      }
+      case 'reasoning-delta':
+        return void this.#words.get(chunk.id)?.pieces.push(chunk.delta);
       case 'text-end':
-      case 'reasoning-end': {
-        const part = this.#words.get(chunk.id);
-        if (part !== undefined) part.state = 'done';
-        this.#words.delete(chunk.id);
-        return;
-      }
+      case 'reasoning-end':
+        return this.#close(chunk.id);
       case 'message-metadata':
-        this.#metadata = { ...this.#metadata, ...chunk.messageMetadata };
-        return;
       // Who comes later sees how it ended, too: in a stream that is said by the chunk alone.
       case 'finish':
-        this.#metadata = { ...this.#metadata, ...chunk.messageMetadata };
-        return;
+        return this.#describe(chunk.messageMetadata);
       case 'error':
-        this.#metadata = { ...this.#metadata, error: chunk.errorText };
-        return;
+        return this.#describe({ error: chunk.errorText });
       case 'abort':
-        this.#metadata = { ...this.#metadata, stopped: true };
-        return;
+        return this.#describe({ stopped: true });
       case 'finish-step':
       case 'tool-input-delta':
         return;
@@ -75,12 +70,24 @@ export class UiMessageFold {
       case 'tool-input-available':
       case 'tool-input-error':
         return this.#input(chunk);
-      case 'tool-approval-request':
-      case 'tool-approval-response':
+      case 'tool-approval-request': {
+        const { approvalId: id, reason, toolCallId } = chunk;
+        const place = this.#places.get(toolCallId);
+        if (place !== undefined) this.#places.set(id, place);
+        const requestReason = reason === undefined ? {} : { requestReason: reason };
+        return this.#tool(toolCallId, { state: 'approval-requested', approval: { id, ...requestReason } });
+      }
+      case 'tool-approval-response': {
+        const { approvalId: id, approved, reason } = chunk;
+        const said = { id, approved, ...(reason === undefined ? {} : { reason }) };
+        return this.#tool(id, { state: 'approval-responded', approval: said });
+      }
       case 'tool-output-available':
+        return this.#tool(chunk.toolCallId, { state: 'output-available', output: chunk.output }, 'errorText');
       case 'tool-output-error':
+        return this.#tool(chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText }, 'output');
       case 'tool-output-denied':
-        return this.#tool(chunk);
+        return this.#tool(chunk.toolCallId, { state: 'output-denied' });
       case 'data-reins-budget':
       case 'data-reins-gap':
       case 'data-reins-model':
@@ -95,22 +102,40 @@ export class UiMessageFold {
     }
   }
 
-  #stepStart(): number {
-    return this.#parts.findLastIndex(({ type }) => type === 'step-start') + 1;
+  #describe(metadata: JsonObject = {}): void {
+    this.#metadata = { ...this.#metadata, ...metadata };
   }
 
-  #open(type: 'text' | 'reasoning', id: string): void {
-    const part = { type, text: '', state: 'streaming' as const };
+  #reset(): void {
+    this.#words.clear();
+    this.#parts.length = this.#stepStart;
+    this.#places.clear();
+    for (const [place, part] of this.#parts.entries())
+      if ('toolCallId' in part) {
+        this.#places.set(part.toolCallId, place);
+        if (part.approval !== undefined) this.#places.set(part.approval.id, place);
+      } else if ('data' in part && part.id !== undefined) this.#places.set(`${part.type} ${part.id}`, place);
+  }
+
+  #open(type: WordPart['type'], id: string): void {
+    const part: WordPart = { type, text: '', state: 'streaming' };
     this.#parts.push(part);
-    this.#words.set(id, part);
+    this.#words.set(id, { part, pieces: [] });
   }
 
-  #input(chunk: Extract<UiChunk, { type: 'tool-input-start' | 'tool-input-available' | 'tool-input-error' }>): void {
+  #close(id: string): void {
+    const words = this.#words.get(id);
+    if (words === undefined) return;
+    words.part.text = words.pieces.join('');
+    words.part.state = 'done';
+    this.#words.delete(id);
+  }
+
+  #input(chunk: InputChunk): void {
     const { toolCallId, toolName } = chunk;
-    const at = this.#parts.findIndex(
-      (each, index) => index >= this.#stepStart() && each.type === 'dynamic-tool' && each.toolCallId === toolCallId,
-    );
-    const known = this.#parts[at];
+    const place = this.#places.get(toolCallId) ?? -1;
+    // In a later step it is another call.
+    const known = place < this.#stepStart ? undefined : this.#parts[place];
     const ran = 'providerExecuted' in chunk || (known !== undefined && 'providerExecuted' in known);
     const part: ToolPart = {
       type: 'dynamic-tool',
@@ -119,75 +144,30 @@ export class UiMessageFold {
       ...stateOf(chunk),
       ...(ran ? { providerExecuted: true } : {}),
     };
-    if (at === -1) this.#parts.push(part);
-    else this.#parts[at] = part;
+    if (known === undefined) this.#places.set(toolCallId, this.#parts.push(part) - 1);
+    else this.#parts[place] = part;
   }
 
-  #tool(
-    chunk: Extract<
-      UiChunk,
-      {
-        type:
-          | 'tool-approval-request'
-          | 'tool-approval-response'
-          | 'tool-output-available'
-          | 'tool-output-error'
-          | 'tool-output-denied';
-      }
-    >,
-  ): void {
-    const part = this.#parts.findLast(
-      (each): each is ToolPart =>
-        each.type === 'dynamic-tool' &&
-        ('toolCallId' in chunk ? each.toolCallId === chunk.toolCallId : each.approval?.id === chunk.approvalId),
-    );
-    if (part === undefined) return;
-    switch (chunk.type) {
-      case 'tool-approval-request':
-        part.state = 'approval-requested';
-        part.approval = {
-          id: chunk.approvalId,
-          ...(chunk.reason === undefined ? {} : { requestReason: chunk.reason }),
-        };
-        return;
-      case 'tool-approval-response':
-        part.state = 'approval-responded';
-        part.approval = {
-          ...part.approval,
-          id: chunk.approvalId,
-          approved: chunk.approved,
-          ...(chunk.reason === undefined ? {} : { reason: chunk.reason }),
-        };
-        return;
-      case 'tool-output-available':
-        part.state = 'output-available';
-        delete part.errorText;
-        part.output = chunk.output;
-        return;
-      case 'tool-output-error':
-        part.state = 'output-error';
-        delete part.output;
-        part.errorText = chunk.errorText;
-        return;
-      case 'tool-output-denied':
-        part.state = 'output-denied';
-        return;
-      default:
-        chunk satisfies never;
-    }
+  /** @param id  Of the call, or of what was asked about it. @param instead  What it does not say any more. */
+  #tool(id: string, said: Partial<ToolPart>, instead?: 'output' | 'errorText'): void {
+    const part = this.#parts[this.#places.get(id) ?? -1];
+    if (part?.type !== 'dynamic-tool') return;
+    if (instead !== undefined) delete part[instead];
+    const approval = said.approval === undefined ? {} : { approval: { ...part.approval, ...said.approval } };
+    Object.assign(part, said, approval);
   }
 
   #data({ type, id, data, transient }: Extract<UiChunk, { readonly data: JsonObject }>): void {
     if (transient === true) return;
-    const known = this.#parts.find((part) => part.type === type && id !== undefined && part.id === id);
-    if (known !== undefined && 'data' in known) known.data = data;
-    else this.#parts.push({ type, data, ...(id === undefined ? {} : { id }) });
+    const name = id === undefined ? null : `${type} ${id}`;
+    const known = name === null ? undefined : this.#parts[this.#places.get(name) ?? -1];
+    if (known !== undefined && 'data' in known) return void (known.data = data);
+    const place = this.#parts.push({ type, data, ...(id === undefined ? {} : { id }) }) - 1;
+    if (name !== null) this.#places.set(name, place);
   }
 }
 
-function stateOf(
-  chunk: Extract<UiChunk, { type: 'tool-input-start' | 'tool-input-available' | 'tool-input-error' }>,
-): Pick<ToolPart, 'state' | 'input' | 'errorText' | 'title'> {
+function stateOf(chunk: InputChunk): Pick<ToolPart, 'state' | 'input' | 'errorText' | 'title'> {
   switch (chunk.type) {
     case 'tool-input-start':
       return { state: 'input-streaming', ...(chunk.title === undefined ? {} : { title: chunk.title }) };

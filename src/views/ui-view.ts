@@ -47,7 +47,7 @@ class View implements UiView {
   readonly #runId: RunId;
   readonly #form: UiForm;
   #out: UiChunk[] = [];
-  #stage: 'new' | 'open' | 'ended' = 'new';
+  #isOver = false;
   #metadata: JsonObject = {};
   #message = 0;
   #steered = 0;
@@ -77,12 +77,12 @@ class View implements UiView {
   }
 
   get stage(): UiView['stage'] {
-    if (this.#stage === 'ended') return 'ended';
+    if (this.#isOver) return 'ended';
     return this.#parked && this.#decisions.open > 0 ? 'waiting' : 'working';
   }
 
   push(event: RunEvent): readonly UiChunk[] {
-    if (this.#stage === 'ended') return [];
+    if (this.#isOver) return [];
     this.#out = [];
     if (event.agentPath === undefined || event.agentPath.length === 0) this.#take(event);
     else this.#takeDecision(event);
@@ -158,7 +158,6 @@ class View implements UiView {
   #begin({ leg, model }: EventData['run-started'], sessionId: string): void {
     this.#parked = false;
     if (leg > 1) return;
-    this.#stage = 'open';
     this.#metadata = { model: model.model, responseId: this.#runId, sessionId };
     this.#start();
   }
@@ -173,7 +172,7 @@ class View implements UiView {
       this.#out.push({ type: 'finish', finishReason: this.#reason });
       this.#message = this.#steered;
       this.#calls.clear();
-      this.#decisions.forget();
+      this.#decisions.turnPage();
       this.#start();
     }
     this.#denied.clear();
@@ -288,7 +287,7 @@ class View implements UiView {
     // A step that broke off has no end of its own in the log.
     if (last.type !== 'error') this.#closeAll('The call was not completed.');
     this.#out.push(last);
-    this.#stage = 'ended';
+    this.#isOver = true;
   }
 
   /** Of the step as long as no reset is behind it. */

@@ -39,7 +39,7 @@ export async function openHarnessServer({
   const data = mkdtempSync(join(tmpdir(), `reins-${base}-`));
   const model = await startHarnessModel({ clock: systemClock });
   // A machine of tests may be busy for longer than a runtime is waited for otherwise.
-  const silence = { firstSeconds: 90 };
+  const silence = { firstSeconds: 60 };
   const harnesses = base === 'native' ? {} : { preferred: base, programs: { [base]: programOf(base) }, silence };
   const template = join(data, 'template');
   const owned = join(data, 'owned');

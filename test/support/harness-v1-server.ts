@@ -38,7 +38,7 @@ export async function startHarnessV1Server(v1: HarnessV1, o: HarnessV1ServerOpti
       nativeName: (each) => each.model,
     },
     relay: async () => relay,
-    pool: createProcessPool({ most: 100, mostIdle: 4, mostParked: 4, mostWaiting: 4, waitSeconds: 60 }, { clock }),
+    pool: createProcessPool({ max: 100, maxIdle: 4, maxParked: 4, maxWaiting: 4, waitSeconds: 60 }, { clock }),
     watch: null,
     judge: judgeCall,
     extras: noExtras,

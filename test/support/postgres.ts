@@ -16,8 +16,8 @@ const programs = globSync('/usr/lib/postgresql/*/bin').toSorted().at(-1) ?? null
 const isRequired = (process.env['REINS_REQUIRE_POSTGRES'] ?? '') !== '';
 
 export interface Cluster extends AsyncDisposable {
-  /** A new database with a store in it that holds nothing. */
-  database(): Promise<string>;
+  /** A new database with a store in it that holds nothing, or (`template0`) with nothing at all. */
+  database(from?: 'template' | 'template0'): Promise<string>;
   /** As a crash: nothing is written any more, every connection is cut. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -74,9 +74,9 @@ async function startCluster(): Promise<Cluster> {
   return {
     start,
     kill: () => end('SIGQUIT'),
-    async database() {
+    async database(from = 'template') {
       databases += 1;
-      await query(`${url}/postgres`, `CREATE DATABASE test_${databases} TEMPLATE template`);
+      await query(`${url}/postgres`, `CREATE DATABASE test_${databases} TEMPLATE ${from}`);
       return `${url}/test_${databases}`;
     },
     async [Symbol.asyncDispose]() {

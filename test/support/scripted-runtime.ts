@@ -55,10 +55,10 @@ export const accepted = (finishReason: 'end-turn' | 'tool-use' = 'end-turn'): Na
 
 const noRelay: Pick<Relay, 'url' | 'lease'> = {
   url: 'http://127.0.0.1:9',
-  lease: () => ({ token: 'lease', close() {}, revoke() {}, requests: 0, open: 0, [Symbol.dispose]() {} }),
+  lease: () => ({ token: 'lease', close() {}, revoke() {}, open: 0, [Symbol.dispose]() {} }),
 };
 
-const plenty: PoolBounds = { most: 100, mostIdle: 4, mostParked: 4, mostWaiting: 4, waitSeconds: 60 };
+const plenty: PoolBounds = { max: 100, maxIdle: 4, maxParked: 4, maxWaiting: 4, waitSeconds: 60 };
 
 /** Settings that make it the harness of every task. */
 export const scriptedSettings = { harnesses: { preferred: 'scripted' } };

@@ -43,7 +43,7 @@ test('C-047: what cannot be had is shown with the reason; what reasons is marked
     ['b-thinking', 'reasoning', false],
     ['c-non-reasoning', null, true],
   ]);
-  expect(harnesses.map(({ why }) => why)).toEqual(['This server has no model for it now.', null, null]);
+  expect(harnesses.map(({ why }) => why)).toEqual(['Not now: this server has no model for it.', null, null]);
 });
 
 test('a session stays with its harness, unless the next message begins a new one', () => {

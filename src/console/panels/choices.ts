@@ -26,8 +26,9 @@ export function choicesOf({ catalogue, composer, session, sessions }: Chosen): C
   const begunBy = bound ? sessions.items.find(({ id }) => id === session.id)?.harness_id : undefined;
   const harness = begunBy ?? composer.harness ?? preferred(catalogue)?.id ?? null;
   const harnesses = catalogue.harnesses.map(({ id, name, base, baseLabel }): Choice => {
-    const taken = bound && id !== harness ? 'A session stays with its harness; begin a new one to change.' : null;
-    const why = isServed(catalogue, base) ? taken : 'This server has no model for it now.';
+    const taken =
+      bound && id !== harness ? 'Not here: a session stays with its harness. Begin a new one to change.' : null;
+    const why = isServed(catalogue, base) ? taken : 'Not now: this server has no model for it.';
     return { value: id, label: name === '' ? baseLabel : name, mark: name === baseLabel ? null : baseLabel, why };
   });
   const own = catalogue.harnesses.find(({ id }) => id === harness);
@@ -36,7 +37,7 @@ export function choicesOf({ catalogue, composer, session, sessions }: Chosen): C
     value: id,
     label,
     mark: isReasoner(id) ? 'reasoning' : null,
-    why: available ? null : 'No key for it on this server, or its provider does not answer.',
+    why: available ? null : 'Not now: this server has no key, or the provider does not answer.',
   }));
   return { harnesses, harness, models, model: composer.model ?? own?.defaultModel ?? backend?.default ?? null };
 }

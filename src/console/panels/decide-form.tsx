@@ -1,4 +1,4 @@
-import { useId, useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { ruleOffers } from '../state/approvals.ts';
 import { useStore } from './use-console.ts';
 import type { ApprovalCard } from '../state/state.ts';
@@ -9,6 +9,10 @@ export function DecideForm({ card: { approval, answer } }: { readonly card: Appr
   const rules = useId();
   const [reason, setReason] = useState('');
   const [offering, setOffering] = useState(false);
+  const offers = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    if (offering) offers.current?.scrollIntoView({ block: 'nearest' });
+  }, [offering]);
   const sending = answer.kind === 'sending';
   const decide = (body: Decision) =>
     store.dispatch({ type: 'verdict_given', approvalId: approval.id, verdict: { verb: 'decide', body } });
@@ -39,7 +43,7 @@ export function DecideForm({ card: { approval, answer } }: { readonly card: Appr
           onChange={(event) => setReason(event.currentTarget.value)}
         />
       </span>
-      <ul id={rules} className="rules" hidden={!offering}>
+      <ul ref={offers} id={rules} className="rules" hidden={!offering}>
         {ruleOffers(approval).map(({ text, remember }) => (
           <li key={text}>
             <button type="button" disabled={sending} onClick={() => decide({ decision: 'approve', remember })}>

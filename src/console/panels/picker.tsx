@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef } from 'react';
+import { useEffect, useId, useMemo, useRef } from 'react';
 import { choicesOf, chosenText, type Choice } from './choices.ts';
 import { Icon } from './icon.tsx';
 import { useConsole, useStore } from './use-console.ts';
@@ -80,25 +80,36 @@ interface RadiosProps {
 }
 
 function Radios({ title, name, choices, chosen, onChoose }: RadiosProps) {
+  const id = useId();
+  const reasons = [...new Set(choices.flatMap(({ why }) => why ?? []))];
+  const radio = ({ value, label, mark, why }: Choice) => (
+    <label key={value} className={why === null ? 'choice' : 'choice choice-off'}>
+      <input
+        type="radio"
+        name={name}
+        checked={value === chosen}
+        disabled={why !== null}
+        aria-describedby={why === null ? undefined : `${id}-${reasons.indexOf(why)}`}
+        onChange={() => onChoose(value)}
+      />
+      <span>
+        {label}
+        {mark !== null && <span className="mark">{mark}</span>}
+      </span>
+    </label>
+  );
   return (
     <fieldset className="radios">
       <legend>{title}</legend>
       {choices.length === 0 && <p className="hint">The server names none.</p>}
-      {choices.map(({ value, label, mark, why }) => (
-        <label key={value} className={why === null ? 'choice' : 'choice choice-off'}>
-          <input
-            type="radio"
-            name={name}
-            checked={value === chosen}
-            disabled={why !== null}
-            onChange={() => onChoose(value)}
-          />
-          <span>
-            {label}
-            {mark !== null && <span className="mark">{mark}</span>}
-            {why !== null && <span className="choice-why">{why}</span>}
-          </span>
-        </label>
+      {choices.filter(({ why }) => why === null).map(radio)}
+      {reasons.map((reason, at) => (
+        <div key={reason} className="radios">
+          <p id={`${id}-${at}`} className="choice-why">
+            {reason}
+          </p>
+          {choices.filter(({ why }) => why === reason).map(radio)}
+        </div>
       ))}
     </fieldset>
   );

@@ -9,7 +9,6 @@ import { statSync } from 'node:fs';
 import { unfitProgram } from '../foreign/find-runtime.ts';
 import type { Environment } from '../../process/child-environment.ts';
 import type { ForeignRuntime, OpenNative, ProgramStatus } from '../foreign/runtime.ts';
-import type { ProviderName } from '../../core/provider-names.ts';
 
 /** An agent that nobody has tried here, as its operator describes it (H-607). */
 export interface ConfiguredAcp {
@@ -24,7 +23,7 @@ export interface ConfiguredAcp {
   /** Names of the variables that lead it to the relay; null: it is not led there. */
   readonly baseUrlVariable: string | null;
   readonly keyVariable: string | null;
-  readonly providers: readonly ProviderName[];
+  readonly providers: ForeignRuntime['providers'];
 }
 
 /** What holds for all that speak the protocol, and no more (H-607). */

@@ -2,7 +2,8 @@
 //
 // O1. A turn has one `ended`, the last of its facts; what comes after it is dropped (H-100).
 // O2. What is missing and was said while no turn was open is told to the next one (U-112).
-// O3. What nobody knows here is no sign of progress and ends no turn; the operator is warned once of each kind (H-029).
+// O3. What nobody knows here is no sign of progress and ends no turn; the operator is warned once of each kind, and of no more
+//     than a hundred kinds (H-029).
 // O4. A turn whose facts come faster than they can be kept fails (P-076).
 
 import { createFactQueue, type FactQueue } from './fact-queue.ts';
@@ -28,12 +29,14 @@ export interface OutletOptions {
 
 /** UTF-16 units of an unknown message that the operator is shown. */
 const shownUnits = 1_000;
+/** Of kinds that the operator is warned of, and of what is missing, while no turn is open: a runtime may make up names for ever. */
+const maxNames = 100;
 
 export class FactOutlet {
   readonly #o: OutletOptions;
   readonly #known = new Set<string>();
+  readonly #missing = new Set<string>();
   #turn: FactQueue | null = null;
-  #early: NativeFact[] = [];
 
   constructor(options: OutletOptions) {
     this.#o = options;
@@ -53,7 +56,8 @@ export class FactOutlet {
     this.fail(harnessError('Another turn was begun.'));
     const turn = createFactQueue(this.#o.clock);
     this.#turn = turn;
-    this.tell(this.#early.splice(0));
+    this.tell([...this.#missing].map((what) => ({ is: 'degraded', what })));
+    this.#missing.clear();
     return turn;
   }
 
@@ -62,7 +66,7 @@ export class FactOutlet {
     for (const fact of facts) {
       if (fact.is === 'unknown') this.#warn(fact.kind, native);
       if (this.#turn === null) {
-        if (fact.is === 'degraded') this.#early.push(fact);
+        if (fact.is === 'degraded' && this.#missing.size < maxNames) this.#missing.add(fact.what);
         continue;
       }
       void this.#turn.put(fact);
@@ -98,7 +102,7 @@ export class FactOutlet {
   }
 
   #warn(kind: string, native: JsonValue): void {
-    if (this.#known.has(kind)) return;
+    if (this.#known.has(kind) || this.#known.size === maxNames) return;
     this.#known.add(kind);
     const { label, version, logger } = this.#o;
     const raw = head(JSON.stringify(native), shownUnits);

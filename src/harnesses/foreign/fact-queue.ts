@@ -64,7 +64,16 @@ function join(a: NativeFact, b: NativeFact): NativeFact | null {
 }
 
 function unitsOf(fact: NativeFact): number {
-  if (fact.is === 'text' || fact.is === 'thinking' || fact.is === 'call-output') return fact.text.length;
-  if (fact.is === 'call-input') return fact.piece.length;
-  return fact.is === 'call-ended' ? fact.content.length : 0;
+  switch (fact.is) {
+    case 'text':
+    case 'thinking':
+    case 'call-output':
+      return fact.text.length;
+    case 'call-input':
+      return fact.piece.length;
+    case 'progress':
+      return 0; // however many, they are joined
+    default:
+      return JSON.stringify(fact).length;
+  }
 }

@@ -52,12 +52,12 @@ export function createForeignAdapter(runtime: ForeignRuntime, parts: ForeignPart
       };
     },
     isFull: (sessionId) => parts.pool.isFull && !warm.has(sessionId),
-    async letGo(sessionId, runId) {
-      if (warm.parked(sessionId, runId, {}) !== null) return (await warm.discard(sessionId))?.unstopped ?? [];
-      return parts.homes.endElsewhere(sessionId, base);
+    async endParked(sessionId) {
+      const here = await warm.discard(sessionId);
+      return [...here, ...(await parts.homes.endElsewhere(sessionId, base))];
     },
     async forgetSession(sessionId) {
-      await warm.forget(sessionId);
+      await warm.discard(sessionId);
       await parts.homes.forget(sessionId);
     },
     [Symbol.asyncDispose]: () => warm[Symbol.asyncDispose](),

@@ -8,12 +8,11 @@
 // R5. Whatever goes wrong here ends the run by the closing rule, with a sentence that is safe to show (H-100).
 
 import { applyDrafts, closeRun, type Ending } from '../../core/closing.ts';
-import { canonicalJson, isJsonObject } from '../../core/json.ts';
-import { closeAsked } from './close-asked.ts';
+import { canonicalJson, isJsonObject, toJsonValue } from '../../core/json.ts';
+import { closeLeg } from './close-leg.ts';
 import { digestOf } from './turn-calls.ts';
 import { driveTurn } from './drive-turn.ts';
 import { evolve, type RunState } from '../../core/run-state.ts';
-import { goOnText } from './resume-words.ts';
 import { harnessError, lastSaid, timeEnding } from './turn-endings.ts';
 import { hash } from 'node:crypto';
 import { NoRoomError } from './process-pool.ts';
@@ -27,7 +26,7 @@ import type { AttachOptions, OpenSessionOptions, TurnOptions } from '../harness.
 import type { Drive } from './turn-log.ts';
 import type { ErrorInfo } from '../../core/outcome.ts';
 import type { ForeignParts } from './foreign-parts.ts';
-import type { Holder, Warm, WarmSessions } from './warm-sessions.ts';
+import type { Holder, WarmProcess, WarmSessions } from './warm-sessions.ts';
 import type { Judgement } from './judge.ts';
 import type { LiveTurn } from './live-turn.ts';
 import type { Message } from '../../core/transcript.ts';
@@ -60,7 +59,7 @@ export class ForeignRun {
   }
 
   async *goOn(state: RunState, how: Pick<AttachOptions, 'cause' | 'leftBy'>): Drive {
-    const parked = this.#o.warm.parked(this.#o.options.sessionId, state.runId, this.#o.holder);
+    const parked = this.#o.warm.resume(this.#o.options.sessionId, state.runId, this.#o.holder);
     if (parked !== null) return yield* this.#guarded(state, () => this.#drive(state, parked));
     yield* this.#guarded(state, () => this.#resume(state, how));
   }
@@ -81,13 +80,12 @@ export class ForeignRun {
       const stop = stopOf(this.#o.turn.signal);
       if (stop === 'shutdown') return;
       if (!(cause instanceof RuntimeFault)) this.#o.parts.logger.error('A foreign harness failed.', {}, cause);
-      const stopped = await this.#o.warm.discard(this.#o.options.sessionId);
+      const unstopped = await this.#o.warm.discard(this.#o.options.sessionId);
       const error =
         cause instanceof RuntimeFault
           ? startError(cause)
           : harnessError(`${this.#o.runtime.label} met an unexpected fault.`);
       const nowMs = this.#o.parts.clock.now();
-      const unstopped = stopped?.unstopped ?? [];
       const ending: Ending =
         stop === 'time'
           ? timeEnding(current, nowMs)
@@ -101,7 +99,7 @@ export class ForeignRun {
   }
 
   /** @param before  The conversation that the prompt goes on from: what a runtime that does not remember it is told (R2). */
-  async *#run(state: RunState, input: NativeInput, o: { before: readonly Message[]; opened?: Warm }): Drive {
+  async *#run(state: RunState, input: NativeInput, o: { readonly before: readonly Message[]; readonly opened?: WarmProcess }): Drive {
     const book = new TurnBook(state, this.#o.parts.models.nativeName(state.requested));
     const { session, extras } = o.opened ?? (yield* this.#open(state));
     for (const what of extras.degraded) book.degrade(what);
@@ -159,22 +157,11 @@ export class ForeignRun {
     await this.#o.parts.homes.endElsewhere(this.#o.options.sessionId, this.#o.runtime.base);
     const opened = yield* this.#open(state);
     const nowMs = this.#o.parts.clock.now();
-    const book = new TurnBook(state, this.#o.parts.models.nativeName(state.requested));
-    const { drafts, words, approved } = closeAsked(state, nowMs);
+    const model = this.#o.parts.models.nativeName(state.requested);
+    const { drafts, text, approved } = closeLeg(state, { cause, leftBy, model, nowMs });
     for (const { argsDigest, ...pass } of approved) this.#passes.set(argsDigest, pass);
-    book.fold(applyDrafts(state, drafts, nowMs));
-    const open = book.state.open;
-    const isCut = open !== null && open.stage.at !== 'accepted';
-    const cut = isCut
-      ? book.take([{ is: 'reply-lost', reason: leftBy, retryInMs: 0 }], nowMs).drafts
-      : book.endStep(nowMs);
-    const text = words.length > 0 ? words.join('\n') : goOnText(state, cause);
-    const said = { is: 'engine-said', text, purpose: cause } as const;
-    const closed = applyDrafts(book.state, cut, nowMs);
-    book.fold(closed);
-    const group = [...drafts, ...cut, ...book.take([said], nowMs).drafts];
-    const taken = yield group;
-    const current = taken === undefined ? applyDrafts(state, group, nowMs) : taken.reduce(evolve, state);
+    const taken = yield drafts;
+    const current = taken === undefined ? applyDrafts(state, drafts, nowMs) : taken.reduce(evolve, state);
     const content = [
       { type: 'text', text } as const,
       ...(current.unread.length > 0 ? lastSaid(state, state.unread.length) : []),
@@ -184,14 +171,14 @@ export class ForeignRun {
   }
 
   /** The warm session of this configuration, or a new process of it, as soon as there is room (R3). */
-  async *#open(state: RunState): Drive<Warm> {
+  async *#open(state: RunState): Drive<WarmProcess> {
     const { runtime, parts, options, turn, warm, holder } = this.#o;
     const { sessionId, workspace } = options;
     const { config, requested } = state;
     const settings: RunConfig = config ?? emptyConfig(runtime.base);
     const extras = await parts.extras(state, workspace);
     const { mcpServers, skillFolders } = extras;
-    const fingerprint = hash('sha256', canonicalJson(toPlain({ settings, requested, mcpServers, skillFolders })));
+    const fingerprint = hash('sha256', canonicalJson(toJsonValue({ settings, requested, mcpServers, skillFolders })));
     let position: number | null = null;
     const taken = warm.take(sessionId, holder, {
       fingerprint,
@@ -201,9 +188,8 @@ export class ForeignRun {
       onPosition: (next) => void (position = next),
       open() {
         position = null;
-        const discard = () => warm.discard(sessionId);
         const { signal } = turn;
-        return openNative({ runtime, parts, sessionId, workspace, requested, settings, extras, signal, discard });
+        return openNative({ runtime, parts, sessionId, workspace, requested, settings, extras, signal });
       },
     });
     yield* tellPosition(taken, { clock: parts.clock, state, position: () => position });
@@ -217,11 +203,6 @@ function contentOf(message: RunState['transcript']['messages'][number]): readonl
 
 function emptyConfig(base: string): RunConfig {
   return { base, systemPrompt: null, instructions: null, disabledTools: [] };
-}
-
-/** As JSON has it: what is undefined is not there. */
-function toPlain(value: unknown) {
-  return JSON.parse(JSON.stringify(value));
 }
 
 /** A program that does not start is a harness that failed, and not the server (H-136). */

@@ -10,11 +10,10 @@ import type { ForeignParts, RuntimeExtras } from './foreign-parts.ts';
 import type { Home } from './homes.ts';
 import type { LeaseOptions } from '../relay/lease.ts';
 import type { ModelRef } from '../../core/outcome.ts';
-import type { ProviderName } from '../../core/provider-names.ts';
 import type { RelayFact } from '../relay/relay-fact.ts';
 import type { RunConfig } from '../../core/run-event.ts';
 import type { SessionId } from '../../core/ids.ts';
-import type { Warm } from './warm-sessions.ts';
+import type { WarmProcess } from './warm-sessions.ts';
 
 export interface OpenProcess {
   readonly runtime: ForeignRuntime;
@@ -26,18 +25,14 @@ export interface OpenProcess {
   readonly settings: RunConfig;
   readonly extras: RuntimeExtras;
   readonly signal: AbortSignal;
-  /** The session is to be given up. */
-  readonly discard: () => Promise<unknown>;
 }
 
 const diskFull = 'The disk of the server is full.';
 /** From the wish to stop to the end of the model calls that are under way: most runtimes end them at once. */
 const cutOffMs = 500;
-/** From the last word to a runaway runtime to the end of its process. */
-const spoiledMs = 5_000;
 
 /** @throws RuntimeFault */
-export async function openNative(o: OpenProcess): Promise<Warm> {
+export async function openNative(o: OpenProcess): Promise<WarmProcess> {
   const { runtime, parts, sessionId, workspace, requested, settings, extras } = o;
   const home = await parts.homes.open(sessionId, runtime.base).catch((cause: unknown) => {
     throw isNoSpace(cause) ? new RuntimeFault(harnessError(diskFull), { cause }) : cause;
@@ -48,15 +43,15 @@ export async function openNative(o: OpenProcess): Promise<Warm> {
     throw new RuntimeFault(harnessError(`${runtime.label} cannot be served by ${requested.provider}.`));
   const listeners = new Set<(fact: RelayFact) => void>();
   const meter = createRunMeter(parts.leaseBudget);
-  const { url, lease } = await openLease(o, {
-    provider: leasable(provider),
+  const { url, lease, spoiled } = await openLease(o, {
+    provider,
     models: runtime.auxiliaryModels === 'any' ? null : [model, ...(runtime.auxiliaryModels ?? [])],
     meter,
     onFact: (fact) => listeners.forEach((listener) => listener(fact)),
   });
   const watched = watchHome(o, home);
   const { whyEnded } = watched;
-  const letGo = () => {
+  const free = () => {
     watched[Symbol.dispose]();
     lease[Symbol.dispose]();
   };
@@ -87,6 +82,7 @@ export async function openNative(o: OpenProcess): Promise<Warm> {
     );
     return {
       extras,
+      spoiled,
       session: {
         resumed: session.resumed,
         gone: session.gone,
@@ -100,16 +96,15 @@ export async function openNative(o: OpenProcess): Promise<Warm> {
         },
         async stop() {
           lease.revoke();
-          try {
-            return await session.stop();
-          } finally {
-            letGo();
-          }
+          // What could not be stopped stays under watch.
+          const stopped = await session.stop();
+          free();
+          return stopped;
         },
       },
     };
   } catch (cause) {
-    letGo();
+    free();
     const why = await whyEnded();
     throw why === null ? cause : new RuntimeFault(harnessError(why), { cause });
   }
@@ -132,28 +127,22 @@ function watchHome({ runtime, parts, sessionId }: OpenProcess, { marker, path, t
 }
 
 /** One that a runtime loses which calls its model again and again (H-112). */
-async function openLease({ runtime, parts, discard }: OpenProcess, options: LeaseOptions) {
+async function openLease({ runtime, parts }: OpenProcess, options: LeaseOptions) {
   const relay = await parts.relay();
   const isRunaway = createRunawayWatch(parts.clock);
-  let spoiled = false;
-  const spoil = () => {
-    spoiled = true;
-    parts.logger.warn('An agent called its model again and again, and was cut off.', { harness: runtime.base });
-    // Refused from now on, it ends its turn with a word; without its lease it is of no use after that.
-    lease.revoke();
-    parts.clock.timer(spoiledMs, () => void discard().catch(() => undefined));
-  };
+  const spoiled = Promise.withResolvers<void>();
+  let isSpoiled = false;
   const lease = relay.lease({
     ...options,
     onFact(fact) {
       options.onFact(fact);
-      if (isRunaway(fact) && !spoiled) spoil();
+      if (!isRunaway(fact) || isSpoiled) return;
+      isSpoiled = true;
+      parts.logger.warn('An agent called its model again and again, and was cut off.', { harness: runtime.base });
+      // Refused from now on, it ends its turn with a word; without its lease it is of no use after that.
+      lease.revoke();
+      spoiled.resolve();
     },
   });
-  return { url: relay.url, lease };
-}
-
-function leasable(provider: ProviderName): LeaseOptions['provider'] {
-  if (provider === 'azure') throw new RuntimeFault(harnessError('Azure is not served through the relay.'));
-  return provider;
+  return { url: relay.url, lease, spoiled: spoiled.promise };
 }

@@ -3,27 +3,27 @@ import { createProcessPool, NoRoomError, type Place, type PoolBounds, type Proce
 import { expect, test } from 'vitest';
 import * as fc from 'fast-check';
 
-const bounds: PoolBounds = { most: 2, mostIdle: 8, mostParked: 1, mostWaiting: 2, waitSeconds: 60 };
+const bounds: PoolBounds = { max: 2, maxIdle: 8, maxParked: 1, maxWaiting: 2, waitSeconds: 60 };
 
 function rig(own: Partial<PoolBounds> = {}) {
   const clock = createManualClock();
   const pool = createProcessPool({ ...bounds, ...own }, { clock });
-  const letGo: string[] = [];
+  const ended: string[] = [];
   /** One that is gone as soon as it is asked to. */
   const take = (name: string, o: { signal?: AbortSignal; seen?: number[] } = {}) => {
     const { signal = new AbortController().signal, seen = [] } = o;
     const taken: Promise<Place> = pool.take({
       signal,
       onPosition: (position) => void seen.push(position),
-      letGo() {
-        letGo.push(name);
+      end() {
+        ended.push(name);
         void taken.then((place) => place[Symbol.dispose]());
       },
     });
     taken.catch(() => undefined);
     return taken;
   };
-  return { clock, pool, take, letGo };
+  return { clock, pool, take, ended };
 }
 
 const isOpen = async (promise: Promise<unknown>) =>
@@ -36,24 +36,24 @@ const isOpen = async (promise: Promise<unknown>) =>
   ])) === 'open';
 
 test('Q3: room is made of the longest idle, then of the longest parked beyond those that are kept, and never of one at work', async () => {
-  const { take, letGo } = rig({ most: 4 });
+  const { take, ended } = rig({ max: 4 });
   const [a, b, c, d] = [await take('a'), await take('b'), await take('c'), await take('d')];
   a.use('parked');
   d.use('idle');
   b.use('parked');
   for (const name of ['e', 'f']) await take(name);
-  expect(letGo).toEqual(['d', 'a']);
+  expect(ended).toEqual(['d', 'a']);
   const last = take('g');
   expect(await isOpen(last)).toBe(true);
   c[Symbol.dispose]();
   await last;
-  expect(letGo).toEqual(['d', 'a']);
+  expect(ended).toEqual(['d', 'a']);
 });
 
 test('Q1: the place of one that is being ended is not given out before it is gone', async () => {
-  const { pool, take } = rig({ most: 1 });
+  const { pool, take } = rig({ max: 1 });
   let asked = 0;
-  const slow = await pool.take({ signal: new AbortController().signal, letGo: () => void asked++ });
+  const slow = await pool.take({ signal: new AbortController().signal, end: () => void asked++ });
   slow.use('idle');
   const next = take('next');
   expect([await isOpen(next), asked]).toEqual([true, 1]);
@@ -84,10 +84,10 @@ test('Q4: the pool says when as many wait as may and refuses none that was accep
 });
 
 test('idle ones beyond their bound go at once, the oldest first', async () => {
-  const { take, letGo } = rig({ most: 4, mostIdle: 1 });
+  const { take, ended } = rig({ max: 4, maxIdle: 1 });
   const places = [await take('a'), await take('b'), await take('c')];
   for (const place of places) place.use('idle');
-  expect(letGo).toEqual(['a', 'b']);
+  expect(ended).toEqual(['a', 'b']);
 });
 
 const act = fc.oneof(
@@ -112,11 +112,11 @@ interface One {
 /** Takes one, and notes what becomes of it. */
 async function one(pool: ProcessPool, made: { number: number; served: number[] }): Promise<One> {
   const own: One = { number: made.number, stop: new AbortController(), state: 'waiting', use: 'busy', place: null };
-  const letGo = () => {
+  const end = () => {
     expect(own.use).not.toBe('busy');
     own.use = 'leaving';
   };
-  pool.take({ signal: own.stop.signal, letGo }).then(
+  pool.take({ signal: own.stop.signal, end }).then(
     (place) => {
       own.place = place;
       own.state = 'held';
@@ -161,26 +161,26 @@ async function play(
     }
     await clock.advance(0);
     const held = all.filter(({ state }) => state === 'held');
-    expect(held.length).toBeLessThanOrEqual(o.most);
+    expect(held.length).toBeLessThanOrEqual(o.max);
     const waiting = all.filter(({ state }) => state === 'waiting');
     // Nobody waits while there is room, or could be (Q2, Q3).
-    if (waiting.length > 0) expect(held.length).toBe(o.most);
+    if (waiting.length > 0) expect(held.length).toBe(o.max);
     const kept = held.filter(({ use }) => use === 'parked').length;
     const leaving = held.filter(({ use }) => use === 'leaving').length;
     if (waiting.length > leaving) {
       expect(held.filter(({ use }) => use === 'idle')).toEqual([]);
-      expect(kept).toBeLessThanOrEqual(o.mostParked);
+      expect(kept).toBeLessThanOrEqual(o.maxParked);
     }
   }
   return { all, served };
 }
 
-test('Q1, Q2, Q4: in whatever order they come, park, are cancelled and go, never more than all places are held, the line keeps its order, and everyone is served or told', async () => {
+test('Q1, Q2, Q4: in whatever order they come, park, are cancelled and go, never more than all places are held, the queue keeps its order, and everyone is served or told', async () => {
   const some = fc.record({
-    most: fc.integer({ min: 1, max: 4 }),
-    mostIdle: fc.nat(3),
-    mostParked: fc.nat(3),
-    mostWaiting: fc.nat(6),
+    max: fc.integer({ min: 1, max: 4 }),
+    maxIdle: fc.nat(3),
+    maxParked: fc.nat(3),
+    maxWaiting: fc.nat(6),
     waitSeconds: fc.constant(60),
   });
   await fc.assert(

@@ -1,22 +1,22 @@
 // Places for the processes of runtimes, over all harnesses of a server.
 //
-// Q1. At most `most` are held at one time. One whose process is being ended is held until that is gone.
+// Q1. At most `max` are held at one time. One whose process is being ended is held until that is gone.
 // Q2. Who finds no room waits, and nobody who comes later is served before him.
-// Q3. For those who wait room is made: the longest idle goes first, then, where more than `mostParked` are parked, the longest
+// Q3. For those who wait room is made: the longest idle goes first, then, where more than `maxParked` are parked, the longest
 //     parked. One at work is never touched.
-// Q4. Whoever waits hears the end of it: a place, his signal's reason, or that it took too long. `mostWaiting` is asked about at
+// Q4. Whoever waits hears the end of it: a place, his signal's reason, or that it took too long. `maxWaiting` is asked about at
 //     the door, before a task is accepted: one that was accepted waits, however many were in the same instant.
 
 import { RuntimeFault } from './runtime.ts';
 import type { Clock } from '../../core/clock.ts';
 
 export interface PoolBounds {
-  readonly most: number;
+  readonly max: number;
   /** Idle ones beyond these go without being asked for room. */
-  readonly mostIdle: number;
+  readonly maxIdle: number;
   /** Runs that wait for a person and keep their process though others wait for room. */
-  readonly mostParked: number;
-  readonly mostWaiting: number;
+  readonly maxParked: number;
+  readonly maxWaiting: number;
   readonly waitSeconds: number;
 }
 
@@ -30,8 +30,8 @@ export interface Place extends Disposable {
 export interface PlaceRequest {
   readonly signal: AbortSignal;
   /** Ends what holds the place, and disposes of that in the end. Must not throw. */
-  readonly letGo: () => void;
-  /** The number in the line, from 1, whenever it has changed. Must not throw. */
+  readonly end: () => void;
+  /** The number in the queue, from 1, whenever it has changed. Must not throw. */
   readonly onPosition?: (position: number) => void;
 }
 
@@ -51,7 +51,7 @@ export class NoRoomError extends RuntimeFault {
 
 interface Held {
   use: PlaceUse;
-  readonly letGo: () => void;
+  readonly end: () => void;
 }
 
 interface Waiting {
@@ -63,15 +63,15 @@ interface Waiting {
 export function createProcessPool(bounds: PoolBounds, { clock }: { readonly clock: Clock }): ProcessPool {
   /** In the order in which they came to their present use. */
   const held = new Set<Held>();
-  const line = new Set<Waiting>();
-  const those = (use: PlaceUse) => [...held].filter((each) => each.use === use);
-  const hasRoom = () => held.size < bounds.most;
-  const toLeave = () =>
-    those('idle')[0] ?? those('parked').slice(0, Math.max(0, those('parked').length - bounds.mostParked))[0];
+  const queue = new Set<Waiting>();
+  const inUse = (use: PlaceUse) => [...held].filter((each) => each.use === use);
+  const hasRoom = () => held.size < bounds.max;
+  const nextToEvict = () =>
+    inUse('idle')[0] ?? inUse('parked').slice(0, Math.max(0, inUse('parked').length - bounds.maxParked))[0];
 
   function dismiss(each: Held): void {
     change(each, 'leaving');
-    each.letGo();
+    each.end();
   }
 
   function change(each: Held, use: PlaceUse): void {
@@ -82,24 +82,24 @@ export function createProcessPool(bounds: PoolBounds, { clock }: { readonly cloc
 
   /** Asked anew in each round: who is dismissed may be gone in the same tick. */
   function settle(): void {
-    for (const each of line) {
+    for (const each of queue) {
       if (!hasRoom()) break;
-      line.delete(each);
+      queue.delete(each);
       each.give();
     }
-    for (let next = toLeave(); next !== undefined && line.size > those('leaving').length; next = toLeave())
+    for (let next = nextToEvict(); next !== undefined && queue.size > inUse('leaving').length; next = nextToEvict())
       dismiss(next);
-    for (let idle = those('idle'); idle[0] !== undefined && idle.length > bounds.mostIdle; idle = those('idle'))
+    for (let idle = inUse('idle'); idle[0] !== undefined && idle.length > bounds.maxIdle; idle = inUse('idle'))
       dismiss(idle[0]);
-    for (const [index, each] of [...line].entries()) {
+    for (const [index, each] of [...queue].entries()) {
       if (each.position === index + 1) continue;
       each.position = index + 1;
       each.request.onPosition?.(each.position);
     }
   }
 
-  function hold({ letGo }: PlaceRequest): Place {
-    const own: Held = { use: 'busy', letGo };
+  function hold({ end }: PlaceRequest): Place {
+    const own: Held = { use: 'busy', end };
     held.add(own);
     return {
       use(as) {
@@ -117,7 +117,7 @@ export function createProcessPool(bounds: PoolBounds, { clock }: { readonly cloc
     const { signal } = request;
     return new Promise((resolve, reject) => {
       const leave = (say: () => void) => {
-        line.delete(own);
+        queue.delete(own);
         cancelTimer();
         signal.removeEventListener('abort', stop);
         say();
@@ -131,7 +131,7 @@ export function createProcessPool(bounds: PoolBounds, { clock }: { readonly cloc
       const cancelTimer = clock.timer(bounds.waitSeconds * 1_000, () => giveUp(new NoRoomError(tooLate)));
       const own: Waiting = { request, position: 0, give: () => leave(() => resolve(hold(request))) };
       signal.addEventListener('abort', stop);
-      line.add(own);
+      queue.add(own);
       settle();
     });
   }
@@ -139,11 +139,11 @@ export function createProcessPool(bounds: PoolBounds, { clock }: { readonly cloc
   return {
     async take(request) {
       request.signal.throwIfAborted();
-      if (line.size === 0 && hasRoom()) return hold(request);
+      if (queue.size === 0 && hasRoom()) return hold(request);
       return wait(request);
     },
     get isFull() {
-      return !hasRoom() && toLeave() === undefined && line.size >= bounds.mostWaiting;
+      return !hasRoom() && nextToEvict() === undefined && queue.size >= bounds.maxWaiting;
     },
   };
 }

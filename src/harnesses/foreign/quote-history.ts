@@ -3,7 +3,7 @@ import { userText } from '../../core/user-text.ts';
 import type { Message } from '../../core/transcript.ts';
 
 /** Longest quotation, in UTF-16 units. */
-const mostUnits = 60_000;
+const maxUnits = 60_000;
 
 /** The conversation so far as one marked block, for a runtime that remembers nothing of it (H-071). */
 export function quoteHistory(history: readonly Message[]): string {
@@ -19,6 +19,6 @@ export function quoteHistory(history: readonly Message[]): string {
           .join('\n');
     }
   });
-  const text = cutMiddle(lines.filter((line) => line !== '').join('\n\n'), mostUnits / 2, mostUnits / 2);
+  const text = cutMiddle(lines.filter((line) => line !== '').join('\n\n'), maxUnits / 2, maxUnits / 2);
   return `What follows is the conversation so far, quoted from the record because your own memory of it is gone.\n<conversation>\n${text}\n</conversation>\nThe next message goes on from there.`;
 }

@@ -2,8 +2,8 @@ import type { Clock } from '../../core/clock.ts';
 import type { RelayFact } from '../relay/relay-fact.ts';
 
 /** Model calls that failed one after the other: more than any runtime is set to try; calls within ten seconds (H-112). */
-const mostFailures = 6;
-const mostCalls = 30;
+const maxFailures = 6;
+const maxCalls = 30;
 const windowMs = 10_000;
 
 /**
@@ -24,6 +24,6 @@ export function createRunawayWatch(clock: Clock): (fact: RelayFact) => boolean {
       return false;
     }
     if (fact.at === 'ended' && fact.how !== 'aborted') failures = fact.how === 'whole' ? 0 : failures + 1;
-    return failures >= mostFailures || calls.length > mostCalls;
+    return failures >= maxFailures || calls.length > maxCalls;
   };
 }

@@ -11,8 +11,8 @@ import type { Mailbox } from '../../process/mailbox.ts';
 import type { ErrorInfo } from '../../core/outcome.ts';
 import { ReinsError } from '../../core/errors.ts';
 import type { NativeFact } from './native-fact.ts';
-import type { ProviderName } from '../../core/provider-names.ts';
 import type { RelayFact } from '../relay/relay-fact.ts';
+import type { RelayProvider } from '../relay/routes.ts';
 import type { Random } from '../../core/random.ts';
 import type { RunConfig } from '../../core/run-event.ts';
 import type { SessionId } from '../../core/ids.ts';
@@ -31,7 +31,7 @@ export interface ForeignRuntime {
   /** Makes no model call, leaves no process, takes at most 10 s (H-010). */
   probe(): Promise<ProgramStatus>;
   /** Providers whose wire it speaks, the preferred one first: those of the relay (chapter 3). */
-  readonly providers: readonly ProviderName[];
+  readonly providers: readonly RelayProvider[];
   /**
    * Beside the session's model, those that it asks for titles, summaries and the like, as the provider names them. `any`: it
    * chooses by itself. Absent: none (H-200).
@@ -60,7 +60,7 @@ export interface NativeLease {
   /** `http://127.0.0.1:PORT`, without a path. */
   readonly url: string;
   readonly token: string;
-  readonly provider: ProviderName;
+  readonly provider: RelayProvider;
   /** What passes, as it passes: steps, resets, served model and usage where the runtime hides them (H-203). */
   onFact(listener: (fact: RelayFact) => void): void;
 }

@@ -1,6 +1,6 @@
 import { createManualClock } from '../../testing/manual-clock.ts';
 import { createProcessPool } from './process-pool.ts';
-import { createWarmSessions, type Holder, type TakeOptions, type Warm } from './warm-sessions.ts';
+import { createWarmSessions, type Holder, type TakeOptions, type WarmProcess } from './warm-sessions.ts';
 import { expect, test } from 'vitest';
 import { sessionIds } from '../../core/ids.ts';
 import { silentLogger as logger } from '../../core/logger.ts';
@@ -9,7 +9,7 @@ const session = sessionIds.make('one');
 
 function rig(most = 2) {
   const clock = createManualClock();
-  const pool = createProcessPool({ most, mostIdle: 8, mostParked: 0, mostWaiting: 4, waitSeconds: 60 }, { clock });
+  const pool = createProcessPool({ max, maxIdle: 8, maxParked: 0, maxWaiting: 4, waitSeconds: 60 }, { clock });
   const warm = createWarmSessions({ idleSeconds: 10, parkSeconds: 100 }, { clock, logger, pool });
   const [opened, stopped]: [string[], string[]] = [[], []];
   const take = (holder: Holder, o: Partial<TakeOptions> & { name?: string; of?: typeof session } = {}) => {
@@ -28,7 +28,7 @@ function rig(most = 2) {
   return { clock, pool, warm, take, opened, stopped };
 }
 
-function processOf(name: string, stopped: string[]): Warm {
+function processOf(name: string, stopped: string[]): WarmProcess {
   const gone = Promise.withResolvers<string>();
   return {
     extras: { mcpServers: [], skillFolders: [], degraded: [] },
@@ -70,7 +70,7 @@ test('M1: who held it before lets go of nothing: the process of the turn that to
   await take(after);
   await warm.release(session, before);
   await clock.advance(20_000);
-  const other = pool.take({ signal: AbortSignal.timeout(1), letGo: () => undefined });
+  const other = pool.take({ signal: AbortSignal.timeout(1), end: () => undefined });
   await expect(other).rejects.toThrow();
   expect(stopped).toEqual([]);
 });
@@ -86,7 +86,7 @@ test('a process that nobody will take again goes with its holder', async () => {
 test('a turn that is left while its process is opened leaves it to nobody, and it is let go in time', async () => {
   const { clock, warm, take, stopped } = rig();
   const holder = {};
-  const opening = Promise.withResolvers<Warm>();
+  const opening = Promise.withResolvers<WarmProcess>();
   const taken = take(holder, { open: () => opening.promise });
   const released = warm.release(session, holder);
   opening.resolve(processOf('late', stopped));

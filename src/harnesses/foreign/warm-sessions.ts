@@ -2,8 +2,13 @@
 // bounded time.
 //
 // M1. A process is its holder's: the turn that took it last. Whoever held it before lets go of nothing any more.
-// M2. A place is held from before the start of a process to after its end.
+// M2. A place is held from before the start of a process to after its end. Where that fails it is tried again, by whoever
+//     wants it gone and each ten seconds, and nothing else is opened for the session before.
+// M3. What is gone or spoiled is given to no other turn, and goes with the one that holds it; what is spoiled, soon in any case.
+//     That ends this process and never one that came after it.
 
+import { harnessError } from './turn-endings.ts';
+import { RuntimeFault } from './runtime.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { LiveTurn } from './live-turn.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -18,23 +23,25 @@ export interface WarmLimits {
   readonly parkSeconds: number;
 }
 
-export interface TakeOptions extends Omit<PlaceRequest, 'letGo'> {
+export interface TakeOptions extends Omit<PlaceRequest, 'end'> {
   /** What it has to be, to be used again. */
   readonly fingerprint: string;
   /** Nobody will take it after this holder. */
   readonly isLast: boolean;
-  readonly open: () => Promise<Warm>;
+  readonly open: () => Promise<WarmProcess>;
 }
 
-/** One that takes a process, and lets go of it. */
+/** Whoever works with a process, told apart by identity alone. */
 export type Holder = object;
 
-export interface Warm {
+export interface WarmProcess {
   readonly session: LiveTurn['session'] & {
     /** Prompts that it got from this server. */
     turns: number;
   };
   readonly extras: RuntimeExtras;
+  /** Resolves when it may say its last word and is of no use after that. */
+  readonly spoiled: Promise<void>;
 }
 
 export interface ParkedRun {
@@ -42,17 +49,24 @@ export interface ParkedRun {
   readonly live: LiveTurn;
 }
 
-interface Entry extends Warm {
+/** What becomes of it when its holder lets go. `kept-if-parked`: nobody will take it after that run. */
+type Then = 'kept' | 'kept-if-parked' | 'ended';
+
+type State =
+  | { readonly at: 'busy'; readonly holder: Holder; readonly run: ParkedRun | null; readonly then: Then }
+  | { readonly at: 'idle' }
+  | { readonly at: 'parked'; readonly run: ParkedRun; readonly then: Then }
+  /** Null: it could not be stopped, and will be tried again. */
+  | { readonly at: 'leaving'; readonly stopped: Promise<StoppedTree> | null };
+
+interface Entry extends WarmProcess {
   /** Of the process itself. */
   stop(): Promise<StoppedTree>;
+  readonly sessionId: SessionId;
   readonly fingerprint: string;
   readonly place: Place;
-  /** Null between turns. */
-  holder: Holder | null;
-  isLast: boolean;
-  parked: ParkedRun | null;
-  gone: boolean;
-  leaving: Promise<StoppedTree> | null;
+  state: State;
+  /** Of what its state leads to by itself. */
   cancelTimer: () => void;
 }
 
@@ -60,110 +74,118 @@ export interface WarmSessions extends AsyncDisposable {
   /**
    * The one of this session, if it is as it should be; else another in its place, as soon as there is room.
    * @throws NoRoomError
+   * @throws RuntimeFault  The one before cannot be stopped.
    */
-  take(sessionId: SessionId, holder: Holder, options: TakeOptions): Promise<Warm>;
+  take(sessionId: SessionId, holder: Holder, options: TakeOptions): Promise<WarmProcess>;
+  /** Nothing, where another has it (M1). */
   release(sessionId: SessionId, holder: Holder): Promise<void>;
+  /** Its run is to wait for a person, once the holder lets go. */
   park(sessionId: SessionId, run: ParkedRun): void;
+  /** Its run goes on. */
   unpark(sessionId: SessionId): void;
-  /** The turn of a run that waited, where its process is still there: it is the holder's now. */
-  parked(sessionId: SessionId, runId: RunId, holder: Holder): LiveTurn | null;
+  /** The turn of a run that waited, which is the holder's now; null: its process is not there any more. */
+  resume(sessionId: SessionId, runId: RunId, holder: Holder): LiveTurn | null;
   has(sessionId: SessionId): boolean;
-  /** It did not work. */
-  discard(sessionId: SessionId): Promise<StoppedTree | null>;
-  forget(sessionId: SessionId): Promise<void>;
+  /** Ends what the session has, is opening or is ending. Gives what could not be stopped; does not reject. */
+  discard(sessionId: SessionId): Promise<readonly string[]>;
 }
+
+/** From the last word to a spoiled process to its end. */
+const spoiledMs = 5_000;
+const againMs = 10_000;
 
 export function createWarmSessions(
   limits: WarmLimits,
   { clock, logger, pool }: { readonly clock: Clock; readonly logger: Logger; readonly pool: ProcessPool },
 ): WarmSessions {
   const entries = new Map<SessionId, Entry>();
-  const stopping = new Map<SessionId, Promise<unknown>>();
   const opening = new Map<SessionId, Promise<unknown>>();
 
-  /** From here on nobody is given it, whoever stops it and however long that takes. */
-  function letGo(sessionId: SessionId, entry: Entry): Promise<StoppedTree> {
-    if (entry.leaving !== null) return entry.leaving;
-    if (entries.get(sessionId) === entry) entries.delete(sessionId);
+  /** @param endInMs  Unless another state is entered before. Absent: it stays. */
+  function enter(entry: Entry, state: State, endInMs?: number): void {
     entry.cancelTimer();
-    const stopped = entry.stop();
-    entry.leaving = stopped;
-    entry.place.use('leaving');
-    const settled = stopped
-      .catch((cause: unknown) => {
-        entry.leaving = null; // whoever asks again has another try
-        logger.warn('A runtime did not stop.', { cause: String(cause) });
-      })
-      .finally(() => {
+    entry.state = state;
+    entry.cancelTimer = endInMs === undefined ? () => undefined : clock.timer(endInMs, () => dismiss(entry));
+    // Last: a pool that has no use for it says so at once.
+    entry.place.use(state.at);
+  }
+
+  /** From here on nobody is given it, whoever stops it and however long that takes. */
+  function end(entry: Entry): Promise<StoppedTree> {
+    if (entry.state.at === 'leaving' && entry.state.stopped !== null) return entry.state.stopped;
+    const stopped = entry.stop().then(
+      (tree) => {
+        if (entries.get(entry.sessionId) === entry) entries.delete(entry.sessionId);
         entry.place[Symbol.dispose]();
-        if (stopping.get(sessionId) === settled) stopping.delete(sessionId);
-      });
-    stopping.set(sessionId, settled);
+        return tree;
+      },
+      (cause: unknown) => {
+        logger.warn('A runtime did not stop.', { sessionId: entry.sessionId, cause: String(cause) });
+        enter(entry, { at: 'leaving', stopped: null }, againMs);
+        throw cause;
+      },
+    );
+    enter(entry, { at: 'leaving', stopped });
     return stopped;
   }
 
   /** Of an entry whose end nobody waits for: what goes wrong is logged already. */
-  function dismiss(sessionId: SessionId, entry: Entry): void {
-    letGo(sessionId, entry).catch(() => undefined);
+  function dismiss(entry: Entry): void {
+    end(entry).catch(() => undefined);
   }
 
-  async function stop(sessionId: SessionId): Promise<StoppedTree | null> {
+  /** M3. */
+  function giveUp(entry: Entry, endInMs?: number): void {
+    const { state } = entry;
+    if (state.at === 'busy') enter(entry, { ...state, then: 'ended' }, endInMs);
+    else dismiss(entry);
+  }
+
+  async function discard(sessionId: SessionId): Promise<readonly string[]> {
     await opening.get(sessionId)?.catch(() => undefined);
     const entry = entries.get(sessionId);
-    if (entry === undefined) {
-      await stopping.get(sessionId);
-      return null;
-    }
-    return letGo(sessionId, entry).catch(() => null);
+    if (entry === undefined) return [];
+    const stopped = await end(entry).catch(() => null);
+    return stopped?.unstopped ?? ['The agent did not confirm that it stopped.'];
   }
 
   async function takeOne(
     sessionId: SessionId,
     holder: Holder,
     { fingerprint, isLast, open, ...request }: TakeOptions,
-  ): Promise<Warm> {
+  ): Promise<WarmProcess> {
+    const busy = { at: 'busy', holder, run: null, then: isLast ? 'kept-if-parked' : 'kept' } as const;
     const known = entries.get(sessionId);
-    if (known !== undefined && known.fingerprint === fingerprint && !known.gone && known.parked === null) {
-      known.isLast = isLast;
-      hold(known, holder);
+    if (known?.fingerprint === fingerprint && isFree(known)) {
+      enter(known, busy);
       return known;
     }
-    if (known !== undefined) await letGo(sessionId, known).catch(() => undefined);
-    await stopping.get(sessionId);
+    if (known !== undefined)
+      await end(known).catch((cause: unknown) => {
+        throw new RuntimeFault(harnessError('The last process of the session could not be stopped.'), { cause });
+      });
     // Of one that is opened, which it is when somebody may want its place.
     let made: Entry | null = null;
-    const place = await pool.take({ ...request, letGo: () => void (made !== null && dismiss(sessionId, made)) });
-    const { session, extras } = await open().catch((cause: unknown) => {
+    const place = await pool.take({ ...request, end: () => void (made !== null && dismiss(made)) });
+    const { session, ...opened } = await open().catch((cause: unknown) => {
       place[Symbol.dispose]();
       throw cause;
     });
     const entry: Entry = {
-      extras,
-      session: { ...session, stop: () => letGo(sessionId, entry) },
+      ...opened,
+      session: { ...session, stop: () => end(entry) },
       stop: () => session.stop(),
+      sessionId,
       fingerprint,
       place,
-      holder,
-      isLast,
-      parked: null,
-      gone: false,
-      leaving: null,
+      state: busy,
       cancelTimer() {},
     };
     made = entry;
     entries.set(sessionId, entry);
-    void session.gone.then(() => {
-      entry.gone = true;
-      // Its lease goes with it.
-      if (entry.holder === null) dismiss(sessionId, entry);
-    });
+    void session.gone.then(() => giveUp(entry));
+    void opened.spoiled.then(() => giveUp(entry, spoiledMs));
     return entry;
-  }
-
-  function hold(entry: Entry, holder: Holder): void {
-    entry.cancelTimer();
-    entry.holder = holder;
-    entry.place.use('busy');
   }
 
   return {
@@ -181,37 +203,42 @@ export function createWarmSessions(
     async release(sessionId, holder) {
       await opening.get(sessionId)?.catch(() => undefined);
       const entry = entries.get(sessionId);
-      if (entry === undefined || entry.holder !== holder) return;
-      entry.holder = null;
-      const isKept = entry.parked !== null;
-      if (entry.gone || (entry.isLast && !isKept)) return void (await letGo(sessionId, entry).catch(() => undefined));
-      entry.cancelTimer();
-      const seconds = isKept ? limits.parkSeconds : limits.idleSeconds;
-      entry.cancelTimer = clock.timer(seconds * 1_000, () => dismiss(sessionId, entry));
-      entry.place.use(isKept ? 'parked' : 'idle');
+      if (entry?.state.at !== 'busy' || entry.state.holder !== holder) return;
+      const { run, then } = entry.state;
+      if (then === 'ended' || (then === 'kept-if-parked' && run === null)) return void (await discard(sessionId));
+      if (run === null) enter(entry, { at: 'idle' }, limits.idleSeconds * 1_000);
+      else enter(entry, { at: 'parked', run, then }, limits.parkSeconds * 1_000);
     },
     park(sessionId, run) {
       const entry = entries.get(sessionId);
-      if (entry !== undefined) entry.parked = run;
+      if (entry?.state.at === 'busy') entry.state = { ...entry.state, run };
     },
     unpark(sessionId) {
       const entry = entries.get(sessionId);
-      if (entry !== undefined) entry.parked = null;
+      if (entry?.state.at === 'busy') entry.state = { ...entry.state, run: null };
     },
-    parked(sessionId, runId, holder) {
+    resume(sessionId, runId, holder) {
       const entry = entries.get(sessionId);
-      if (entry?.parked?.runId !== runId || entry.gone) return null;
-      hold(entry, holder);
-      return entry.parked.live;
+      if (entry === undefined) return null;
+      const { state } = entry;
+      if (state.at === 'idle' || state.at === 'leaving' || state.then === 'ended') return null;
+      const { run, then } = state;
+      if (run?.runId !== runId) return null;
+      enter(entry, { at: 'busy', holder, run, then });
+      return run.live;
     },
-    has: (sessionId) => entries.has(sessionId),
-    discard: stop,
-    async forget(sessionId) {
-      await stop(sessionId);
-    },
+    has: (sessionId) => (entries.get(sessionId)?.state.at ?? 'leaving') !== 'leaving',
+    discard,
     async [Symbol.asyncDispose]() {
-      await Promise.all([...entries.keys()].map(stop));
-      await Promise.all(stopping.values());
+      const all = new Set([...entries.keys(), ...opening.keys()]);
+      const left = (await Promise.all([...all].map(discard))).flat();
+      for (const entry of entries.values()) entry.cancelTimer();
+      if (left.length > 0) throw new RuntimeFault(harnessError(`Could not be stopped: ${left.join(', ')}.`));
     },
   };
+}
+
+/** For another turn. */
+function isFree({ state }: Entry): boolean {
+  return state.at === 'idle' || (state.at === 'busy' && state.run === null && state.then !== 'ended');
 }

@@ -11,7 +11,6 @@ import type { Capabilities } from '../harness.ts';
 import type { Environment } from '../../process/child-environment.ts';
 import type { ForeignRuntime, NativeLease } from '../foreign/runtime.ts';
 import type { HarnessV1 } from './harness-v1.ts';
-import type { ProviderName } from '../../core/provider-names.ts';
 import type { UseKind } from '../foreign/native-fact.ts';
 import type { V1Setting } from './v1-state.ts';
 
@@ -19,7 +18,7 @@ export interface FromHarnessV1Options {
   /** For people. Absent: the adapter's id. */
   readonly label?: string;
   /** Whose models it can call, the preferred one first. Absent: any that the operator has a key for. */
-  readonly providers?: readonly ProviderName[];
+  readonly providers?: ForeignRuntime['providers'];
   /** The same adapter, set up to call models through the relay. Absent: it calls them with credentials of its own. */
   readonly withLease?: (
     lease: Pick<NativeLease, 'url' | 'token' | 'provider'> & { readonly model: string },
@@ -83,7 +82,7 @@ export function fromHarnessV1(
   });
 }
 
-const allProviders: readonly ProviderName[] = ['anthropic', 'openai', 'google', 'openrouter', 'openai-compatible'];
+const allProviders: ForeignRuntime['providers'] = ['anthropic', 'openai', 'google', 'openrouter', 'openai-compatible'];
 
 /** What a turn can be told is known when one has begun. */
 function capabilitiesOf(adapter: HarnessV1): Capabilities {

@@ -66,7 +66,10 @@ export class V1NativeSession implements NativeSession {
   }
 
   stop(): Promise<StoppedTree> {
-    this.#stopped ??= this.#stop();
+    this.#stopped ??= this.#stop().catch((cause: unknown) => {
+      this.#stopped = null; // whoever asks again has another try
+      throw cause;
+    });
     return this.#stopped;
   }
 

@@ -20,7 +20,6 @@ import type {
   OpenNative,
 } from '../foreign/runtime.ts';
 import type { NativeFact } from '../foreign/native-fact.ts';
-import type { ProviderName } from '../../core/provider-names.ts';
 
 const program = findHarnessProgram('pi', process.env);
 const skip = program.kind === 'absent' ? ` (${program.reason})` : '';
@@ -69,7 +68,7 @@ describe.skipIf(skip !== '')(`Pi, the program${skip}`, () => {
   }
   async function open(
     more: Partial<Pick<OpenNative, 'config' | 'model' | 'mcpServers' | 'skillFolders'>> & {
-      provider?: ProviderName;
+      provider?: OpenNative['lease']['provider'];
       place?: Place;
       of?: ForeignRuntime;
     } = {},

@@ -53,29 +53,27 @@ export async function forward(parts: ForwardParts, exchange: Exchange): Promise<
   const stop = new AbortController();
   const abort = () => stop.abort();
   response.once('close', abort);
-  const leave = lease.enter(abort);
   try {
-    const body = await readBody(request);
+    using entered = lease.enter(abort);
+    const body = await readBody(request, entered);
     const number = route.kind === 'call' ? lease.number() : 0;
     const tell = (news: RelayNews) => {
       if (route.kind === 'call') lease.tell({ ...news, request: number });
     };
-    const asked = readAsked(route, body);
+    const asked = body instanceof RelayRefusal ? null : readAsked(route, body);
     const { models, tools } = asked ?? nothingAsked;
     tell({ at: 'asked', model: models[0] ?? null, tools, atMs: parts.clock.now() });
     const call = { ...parts, ...exchange, asked: asked ?? nothingAsked, signal: stop.signal, tell };
-    await relay(call, asked === null ? null : body);
+    await relay(call, asked === null && body instanceof Buffer ? refusals.unreadable() : body);
   } catch (cause) {
     // A request that was never whole is nothing to tell of.
     if (cause instanceof RelayRefusal) refuse(response, route.wire, cause);
     else if (request.complete) throw cause;
     else response.destroy();
-  } finally {
-    leave();
   }
 }
 
-async function relay(call: Call, body: Buffer | null): Promise<void> {
+async function relay(call: Call, body: Buffer | RelayRefusal): Promise<void> {
   let seen = nothingSeen;
   let end: Pick<End, 'how' | 'error'>;
   const see = (now: Seen) => {
@@ -83,7 +81,7 @@ async function relay(call: Call, body: Buffer | null): Promise<void> {
     seen = now;
   };
   try {
-    if (body === null) throw refusals.unreadable();
+    if (body instanceof RelayRefusal) throw body;
     call.lease.admit(call.asked.models, call.route.kind);
     const answer = await ask(call, body);
     // An aborted body says so to its reader, if it has one, and to nobody else.
@@ -224,7 +222,7 @@ function breakOff(call: Call, cause: unknown): Pick<End, 'how' | 'error'> {
 export function refuse(response: ServerResponse, wire: Wire, refusal: RelayRefusal): void {
   const body = refusalBody(wire, refusal);
   // The clients of two providers ask this header before they look at the status.
-  const final = refusal.status < 500 ? { 'x-should-retry': 'false' } : {};
+  const final = refusal.status < 500 && refusal.status !== 429 ? { 'x-should-retry': 'false' } : {};
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...final };
   // The rest of a request that was not read to its end is not waited for.
   if (!response.req.complete) response.shouldKeepAlive = false;

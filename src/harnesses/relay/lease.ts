@@ -1,5 +1,5 @@
 import { createCallLedger, type PriceOf, type RelayedCall } from './relayed-call.ts';
-import { refusals } from './refusals.ts';
+import { refusals, type RelayRefusal } from './refusals.ts';
 import type { CallMeter } from './run-meter.ts';
 import type { Redact } from '../../core/redact.ts';
 import type { RelayFact } from './relay-fact.ts';
@@ -23,8 +23,6 @@ export interface Lease extends Disposable {
   close(): void;
   /** Aborts what runs and refuses the rest, with a word that ends the turn (H-060). Idempotent. */
   revoke(): void;
-  /** Model calls that were let through to the provider. */
-  readonly requests: number;
   /** Requests that are under way. */
   readonly open: number;
 }
@@ -40,13 +38,19 @@ export interface OpenUpstream {
   readonly redact: Redact;
 }
 
+/** A request that is under way, until it is disposed of. */
+export interface OpenRequest extends Disposable {
+  /** So many more bytes of it are in memory. Not null: they may not be, and nothing of it is to be kept. */
+  hold(bytes: number): RelayRefusal | null;
+}
+
 /** The relay's own side of a lease. */
 export interface OpenLease extends Lease {
   readonly options: LeaseOptions;
   readonly upstream: OpenUpstream;
   readonly isRevoked: boolean;
-  /** A request is under way until the answer is called; `abort` is called if the lease is revoked before. */
-  enter(abort: () => void): () => void;
+  /** `abort` is called if the lease is revoked before the request is over. */
+  enter(abort: () => void): OpenRequest;
   /** The number of a model call that came in. */
   number(): number;
   /** @throws RelayRefusal  It may not be asked for. */
@@ -63,12 +67,16 @@ export interface LeaseParts {
   readonly onCall: (call: RelayedCall) => void;
 }
 
+/** Of all requests of a lease together, each at least so much: its runtime's program may be whoever has talked it round. */
+const maxHeldBytes = 128 * 1024 * 1024;
+const leastHeldBytes = 1024 * 1024;
+
 export function openLease(options: LeaseOptions, parts: LeaseParts): OpenLease {
   const { token, upstream, forget } = parts;
   const { models: allowed, meter } = options;
   const callOf = createCallLedger(options.provider, parts.priceOf);
   const running = new Set<() => void>();
-  let [isClosed, isRevoked, asked, requests] = [false, false, 0, 0];
+  let [isClosed, isRevoked, asked, held] = [false, false, 0, 0];
   const revoke = () => {
     isClosed = isRevoked = true;
     for (const abort of running) abort();
@@ -79,9 +87,6 @@ export function openLease(options: LeaseOptions, parts: LeaseParts): OpenLease {
     upstream,
     close: () => void (isClosed = true),
     revoke,
-    get requests() {
-      return requests;
-    },
     get open() {
       return running.size;
     },
@@ -90,7 +95,20 @@ export function openLease(options: LeaseOptions, parts: LeaseParts): OpenLease {
     },
     enter(abort) {
       running.add(abort);
-      return () => void running.delete(abort);
+      let own = leastHeldBytes;
+      held += own;
+      return {
+        hold(bytes) {
+          if (isClosed) return refusals.revoked();
+          own += bytes;
+          held += bytes;
+          return held > maxHeldBytes ? refusals.tooMuch() : null;
+        },
+        [Symbol.dispose]() {
+          running.delete(abort);
+          held -= own;
+        },
+      };
     },
     number: () => ++asked,
     admit(models, kind) {
@@ -101,7 +119,6 @@ export function openLease(options: LeaseOptions, parts: LeaseParts): OpenLease {
       if (allowed !== null && models.length === 0) throw refusals.foreignModel(null);
       if (meter?.refuses() === true) throw refusals.budgetSpent();
       meter?.admitted();
-      requests++;
     },
     tell(fact) {
       if (fact.at === 'asked') meter?.asked(fact.request);

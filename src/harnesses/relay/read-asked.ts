@@ -1,7 +1,8 @@
 import { isJsonObject, parsedOrText, type JsonObject } from '../../core/json.ts';
 import { objectsIn, textIn } from './observe/fields.ts';
-import { refusals } from './refusals.ts';
+import { refusals, type RelayRefusal } from './refusals.ts';
 import type { IncomingMessage } from 'node:http';
+import type { OpenRequest } from './lease.ts';
 import type { Route } from './routes.ts';
 
 export interface Asked {
@@ -15,20 +16,24 @@ export interface Asked {
 const longestBody = 64 * 1024 * 1024;
 
 /**
- * The whole body: which model it asks for is known only at its end, and must be known before the provider sees any of it.
+ * The whole body: which model it asks for is known only at its end, and must be known before the provider sees any of it. Of
+ * one that may not be held nothing is kept, and the rest is read nevertheless: who still writes reads no answer.
  * @throws RelayRefusal  It is too long.
  */
-export async function readBody(request: IncomingMessage): Promise<Buffer> {
+export async function readBody(request: IncomingMessage, entered: OpenRequest): Promise<Buffer | RelayRefusal> {
   if (Number(request.headers['content-length'] ?? 0) > longestBody) throw refusals.tooLong();
   const chunks: Buffer[] = [];
   let length = 0;
+  let refusal = entered.hold(0);
   for await (const chunk of request) {
     const bytes: Buffer = chunk;
     length += bytes.length;
     if (length > longestBody) throw refusals.tooLong();
-    chunks.push(bytes);
+    refusal ??= entered.hold(bytes.length);
+    if (refusal === null) chunks.push(bytes);
+    else chunks.length = 0;
   }
-  return Buffer.concat(chunks);
+  return refusal ?? Buffer.concat(chunks);
 }
 
 /** @returns null  The body of a request that must have one cannot be read. */

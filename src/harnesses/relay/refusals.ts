@@ -26,6 +26,7 @@ export const refusals = {
   foreignHost: () => new RelayRefusal(403, 'This address answers to 127.0.0.1 only.'),
   unknownLease: () => new RelayRefusal(401, 'This key is none of a running session.'),
   unknownPath: () => new RelayRefusal(404, 'There is no such path here.'),
+  tooMuch: () => new RelayRefusal(429, 'This session has too many requests under way, or too long ones.'),
   tooLong: () => new RelayRefusal(413, 'The request is longer than 64 MiB.'),
   unreadable: () => new RelayRefusal(400, 'The request is not a JSON object, or it is compressed.'),
   revoked: () => new RelayRefusal(400, 'The session of this key has been stopped.', 'reins_revoked'),
@@ -72,6 +73,7 @@ const anthropicTypes: Readonly<Record<number, string>> = {
   403: 'permission_error',
   404: 'not_found_error',
   413: 'request_too_large',
+  429: 'rate_limit_error',
 };
 const googleStatuses: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
@@ -79,4 +81,5 @@ const googleStatuses: Readonly<Record<number, string>> = {
   403: 'PERMISSION_DENIED',
   404: 'NOT_FOUND',
   413: 'INVALID_ARGUMENT',
+  429: 'RESOURCE_EXHAUSTED',
 };

@@ -5,7 +5,7 @@ export type Wire = 'anthropic' | 'responses' | 'chat' | 'google';
 
 interface ProviderTraits {
   /** The header that carries the key. */
-  readonly credential: 'x-api-key' | 'x-goog-api-key' | 'api-key' | 'authorization';
+  readonly credential: 'x-api-key' | 'x-goog-api-key' | 'authorization';
   /** The first one is the language of its errors. */
   readonly wires: readonly [Wire, ...Wire[]];
 }
@@ -14,7 +14,6 @@ export const relayProviders = {
   anthropic: { credential: 'x-api-key', wires: ['anthropic'] },
   openai: { credential: 'authorization', wires: ['responses', 'chat'] },
   google: { credential: 'x-goog-api-key', wires: ['google'] },
-  azure: { credential: 'api-key', wires: ['responses', 'chat'] },
   openrouter: { credential: 'authorization', wires: ['chat', 'responses', 'anthropic'] },
   'openai-compatible': { credential: 'authorization', wires: ['chat', 'responses'] },
 } as const satisfies Record<string, ProviderTraits>;

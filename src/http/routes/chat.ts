@@ -2,22 +2,26 @@
 // ends a turn but the stop.
 
 import { answerChat } from '../../tasks/answer-chat.ts';
+import { createInTurn } from '../../core/in-turn.ts';
 import { encodeComment } from '../../protocol/sse.ts';
 import { encodeUiChunk, uiStreamEnd, uiStreamHeader } from '../../protocol/ui/encode-chunk.ts';
 import { endsMessage, type UiChunk, type UiForm } from '../../protocol/ui/chunk.ts';
 import { findLiveTurn, readChat } from '../../tasks/read-chat.ts';
-import { flagOf, wordOf } from '../request-fields.ts';
+import { flagOf, pageOf, wordOf } from '../request-fields.ts';
 import { followChat, type ChatPlace } from '../../tasks/follow-chat.ts';
 import { parseChatRequest, type ChatRequest } from '../../protocol/ui/chat-request.ts';
 import { redoChatTurn, startChatTurn } from '../../tasks/start-chat-turn.ts';
 import { stopChat } from '../../tasks/stop-chat.ts';
 import { idOf, type Call, type Route } from '../route.ts';
+import type { Asker } from '../../tasks/decide-as.ts';
 import type { SendStream } from '../send-stream.ts';
 import type { Services } from '../../tasks/services.ts';
 import type { SseBatch } from '../sse-writer.ts';
 
 export function chatRoutes(services: Services, sendStream: SendStream, base = '/api/chat'): readonly Route[] {
   const stream = createChatStream(services, sendStream);
+  // What two pages say of one chat at once is judged one after the other.
+  const inTurn = createInTurn();
   return [
     {
       path: base,
@@ -27,7 +31,10 @@ export function chatRoutes(services: Services, sendStream: SendStream, base = '/
           scope: 'tasks',
           async handle(call) {
             const request = parseChatRequest(call.request.body);
-            return stream(call, request.form, await placeOf(services, call.caller.principal, request));
+            const { principal, keyId } = call.caller;
+            const asker = { principal, keyId, requestId: call.request.id };
+            const key = JSON.stringify([principal, request.chatId]);
+            return stream(call, request.form, await inTurn(key, () => placeOf(services, asker, request)));
           },
         },
       },
@@ -62,21 +69,25 @@ export function chatRoutes(services: Services, sendStream: SendStream, base = '/
       verbs: {
         GET: {
           scope: 'read',
-          handle: async (call) => ({ messages: await readChat(services, call.caller.principal, idOf(call)) }),
+          async handle(call) {
+            const asked = { chatId: idOf(call), ...pageOf(call, 100) };
+            const { messages, next } = await readChat(services, call.caller.principal, asked);
+            return { messages, next_cursor: next };
+          },
         },
       },
     },
   ];
 }
 
-function placeOf(services: Services, principal: string, { turn, ...request }: ChatRequest): Promise<ChatPlace> {
+function placeOf(services: Services, asker: Asker, { turn, ...request }: ChatRequest): Promise<ChatPlace> {
   switch (turn.is) {
     case 'message':
-      return startChatTurn(services, principal, { ...request, ...turn });
+      return startChatTurn(services, asker, { ...request, ...turn });
     case 'redo':
-      return redoChatTurn(services, principal, { ...request, ...turn });
+      return redoChatTurn(services, asker, { ...request, ...turn });
     case 'answers':
-      return answerChat(services, principal, { ...request, ...turn });
+      return answerChat(services, asker, { ...request, ...turn });
   }
 }
 

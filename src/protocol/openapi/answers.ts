@@ -327,6 +327,7 @@ export const chatMessages = z.object({
       })
       .meta({ id: 'UIMessage' }),
   ),
+  next_cursor: z.string().nullable().describe('Of the turns before these; null: the conversation begins here'),
 });
 const toolId = z.string().optional();
 export const agentEvent = z

@@ -129,9 +129,10 @@ export const operations: Readonly<Record<string, Operation>> = {
     refusal: answers.agentRefusal,
   },
   'GET /api/chat/:id/messages': {
-    summary: 'The conversation as UI messages',
+    summary: 'The newest turns of the conversation as UI messages',
     answer: answers.chatMessages,
     refusal: answers.agentRefusal,
+    query: paging,
   },
   'GET /v1/responses/:id': {
     summary: 'Read a response, or with stream=true follow it',

@@ -6,7 +6,8 @@ import { checkFields, readBody } from '../uhp/parse-body.ts';
 import { InvalidInputError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { messageId as idOfMessage } from '../uhp/message-id.ts';
-import { parseInput, type Input } from '../uhp/input.ts';
+import { parseInput } from '../uhp/input.ts';
+import type { ChatAnswer, ChatMessage, ChatOutput } from '../../core/chat.ts';
 import type { UiForm } from './chunk.ts';
 
 const name = z.string('must be a string').nullish();
@@ -28,25 +29,6 @@ export const chatBody = z
   })
   .meta({ id: 'ChatRequest' });
 
-export interface ChatMessage extends Pick<Input, 'items'> {
-  readonly id: string;
-  readonly content: Input['messages'][number]['content'];
-}
-
-export interface ChatAnswer {
-  readonly approvalId: string;
-  readonly approved: boolean;
-  readonly reason: string | null;
-  /** Whether the client knows what came of it. */
-  readonly isSettled: boolean;
-}
-
-export interface ChatOutput {
-  readonly toolCallId: string;
-  /** Null: there will be none. */
-  readonly output: JsonValue | null;
-}
-
 export interface ChatRequest {
   readonly chatId: string;
   readonly form: UiForm;
@@ -61,15 +43,11 @@ export interface ChatRequest {
 
 const chatId = /^[A-Za-z0-9_-]{1,128}$/;
 
-export function isChatId(id: string): boolean {
-  return chatId.test(id);
-}
-
 /** @throws InvalidInputError */
 export function parseChatRequest(body: unknown): ChatRequest {
   const sent = readBody(body);
   const { id, trigger, messageId, model, harness, steer, chunks, sendReasoning } = checkFields(chatBody, sent);
-  if (!isChatId(id)) throw new InvalidInputError('id must be 1 to 128 letters, digits, _ or -.', 'id');
+  if (!chatId.test(id)) throw new InvalidInputError('id must be 1 to 128 letters, digits, _ or -.', 'id');
   return {
     chatId: id,
     form: { chunks: chunks ?? 7, sendReasoning: sendReasoning ?? true },

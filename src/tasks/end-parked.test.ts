@@ -18,13 +18,13 @@ test.for([
   ['is named', async () => left, left],
   ['cannot be told', () => Promise.reject(new Error('no')), [expect.any(String)]],
   ['is nothing', async () => [], []],
-] as const)('H-060: of a parked run that is cancelled, what could not be stopped %s', async ([, letGo, unstopped]) => {
+] as const)('H-060: of a parked run that is cancelled, what could not be stopped %s', async ([, endParked, unstopped]) => {
   await using local = composeLocal(loadConfig({ env: {}, readFile: () => '{}' }), { cwd: tmpdir() });
   const asked: (readonly string[])[] = [];
   const services = withAdapter(local.services, {
-    letGo(...which) {
+    endParked(...which) {
       asked.push(which);
-      return letGo();
+      return endParked();
     },
   });
   const run = admissionOf('parked');
@@ -35,7 +35,7 @@ test.for([
     resultDraft(runId, sessionId, 'awaiting-input'),
   ]);
   await stopRun(services, runId);
-  expect(asked).toEqual([[sessionId, runId]]);
+  expect(asked).toEqual([[sessionId]]);
   const last = (await readAll(services.store, run)).at(-1);
   expect(last).toMatchObject({ type: 'run-result', data: { status: 'cancelled', unstopped } });
 });
@@ -54,8 +54,8 @@ const start: EventDraft = {
   },
 };
 
-function withAdapter(services: Services, { letGo }: Required<Pick<HarnessAdapter, 'letGo'>>): Services {
+function withAdapter(services: Services, { endParked }: Required<Pick<HarnessAdapter, 'endParked'>>): Services {
   const native = services.harnesses.adapter('native');
   if (native === undefined) throw new Error('There is no engine.');
-  return { ...services, harnesses: createRegistry([{ ...native, base: 'keeps', letGo }]) };
+  return { ...services, harnesses: createRegistry([{ ...native, base: 'keeps', endParked }]) };
 }
