@@ -29,6 +29,8 @@ async function buildAll() {
   // Beside its place and moved there as a whole: builds may run at the same time, and a server may be reading.
   const outDir = `${folder}.${process.pid}`;
   try {
+    // Whatever is inherited: a test run has a mode of its own, in which React is built to be debugged.
+    process.env.NODE_ENV = 'production';
     const { build } = await import('vite');
     await build({ root: `${root}src/console`, logLevel: 'warn', build: { outDir } });
     for (const name of readdirSync(`${outDir}/assets`)) compress(`${outDir}/assets/${name}`);

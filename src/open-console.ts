@@ -1,5 +1,6 @@
 // The console's part of a server, and the link that leads to it.
 
+import { allScopes } from './auth/keys.ts';
 import { createConsoleSessions, type Keys } from './auth/console-sessions.ts';
 import { fileURLToPath } from 'node:url';
 import { keysInForce } from './auth/keys-in-force.ts';
@@ -33,7 +34,9 @@ export function openConsole({ store, operatorKey, owner, clock }: ConsoleOptions
     async link(url) {
       const page = loopbackUrl(url);
       if (page === null) return `${url}/`;
-      const isOwners = ({ principal, revokedAtMs }: KeyRecord) => principal === owner && revokedAtMs === null;
+      // The oldest is the one that the first start made. A key of less rights was made for something else.
+      const isOwners = ({ principal, revokedAtMs, scopes }: KeyRecord) =>
+        principal === owner && revokedAtMs === null && allScopes.every((scope) => scopes.includes(scope));
       const key = operatorKey ?? (await store.keys()).find(isOwners);
       return key === undefined ? `${page}/` : `${page}/#ticket=${sessions.makeTicket(key.keyId)}`;
     },

@@ -21,7 +21,7 @@ export async function openStore(config: Config, folder: DataFolder): Promise<Ser
   const { databaseUrl } = config.store;
   if (databaseUrl !== null) return openDatabase(config.store, databaseUrl);
   const store = await folder.alone(async () => naming(folder.databasePath, () => openSqlite(folder.databasePath)));
-  return { store, alone: folder.alone };
+  return { store, alone: (work) => folder.alone(work) };
 }
 
 /** What a server has made before, for commands beside it. @throws ConfigurationError  No server was ever started. */
@@ -46,7 +46,7 @@ async function openDatabase(
   const options = { url, connections, clock: systemClock, ...(listenUrl === undefined ? {} : { listenUrl }) };
   // The address holds a password: it is not repeated.
   const store = await naming('of REINS_DATABASE_URL', () => openPostgres(options));
-  return { store, alone: store.alone };
+  return { store, alone: (work) => store.alone(work) };
 }
 
 async function naming<T>(name: string, open: () => T | Promise<T>): Promise<T> {

@@ -4,6 +4,7 @@
 // I2. A file is taken whole or not at all: a line that is no part, or a log that breaks the laws, refuses it, with its place.
 // I3. A run that had not ended when it was written has failed: nobody goes on with it here.
 // I4. The same file gives the same runs under the same ids, whenever it is read.
+// I5. What it holds is what it says: it reaches nothing that is kept here.
 
 import { applyDrafts, closeRun } from './core/closing.ts';
 import { checkLog } from './testing/check-log.ts';
@@ -12,11 +13,12 @@ import { evolve, initialRunState } from './core/run-state.ts';
 import { endsLog } from './stores/event-shape.ts';
 import { harnessIds, runIds, sessionIds, type RunId } from './core/ids.ts';
 import { hash } from 'node:crypto';
+import { keptItems } from './tasks/input-items.ts';
 import { logOfParts } from './harnesses/harness-v1/log-of-parts.ts';
 import { readStreamPart } from './protocol/parts/read-stream-part.ts';
 import { ReinsError } from './core/errors.ts';
 import { StreamPartError } from './protocol/parts/stream-part-error.ts';
-import type { EventDraft, RunEvent, TaskFacts } from './core/run-event.ts';
+import type { EventDraft, RunEvent, TaskFacts, UserPart } from './core/run-event.ts';
 import type { StreamPart } from './protocol/parts/stream-part.ts';
 
 /** The file cannot be taken; the message names the places. */
@@ -75,7 +77,9 @@ function ownRuns(lines: readonly Line[]): RunsOfFile {
   const take = (events: readonly RunEvent[]) => {
     for (const event of events) {
       if (event.type === 'run-started' && event.data.leg === 1) runs.push([]);
-      runs.at(-1)?.push(withoutFile(event));
+      const run = runs.at(-1);
+      if (run === undefined) throw new RunFileError('It begins in the middle of a run: the beginning is missing.');
+      run.push(withoutContents(event));
     }
   };
   try {
@@ -91,11 +95,46 @@ function ownRuns(lines: readonly Line[]): RunsOfFile {
   return { logs: runs.map(ended), leftOut: 0 };
 }
 
-/** The bytes of what the run has made are not in the file. */
-function withoutFile(event: RunEvent): RunEvent {
-  if (event.type !== 'file-changed') return event;
-  const { fileId: _fileId, ...data } = event.data;
-  return { ...event, data };
+/**
+ * I5. The bytes of files and long results are not in the file. A name of them would be one of what is here already, of whoever it is.
+ */
+function withoutContents(event: RunEvent): RunEvent {
+  switch (event.type) {
+    case 'file-changed': {
+      const { fileId: _fileId, ...data } = event.data;
+      return { ...event, data };
+    }
+    case 'tool-result': {
+      const { spill: _spill, media: _media, ...data } = event.data;
+      return { ...event, data };
+    }
+    case 'user-message':
+      return { ...event, data: { ...event.data, content: namesOf(event.data.content) } };
+    case 'run-started': {
+      const { input, task, ...data } = event.data;
+      const said = input?.map((message) => ({ ...message, content: namesOf(message.content) }));
+      const inputItems = keptItems(task?.inputItems ?? [], new Map());
+      return {
+        ...event,
+        data: {
+          ...data,
+          ...(said === undefined ? {} : { input: said }),
+          ...(task === undefined ? {} : { task: { ...task, inputItems } }),
+        },
+      };
+    }
+    default:
+      return event;
+  }
+}
+
+function namesOf(content: readonly UserPart[]): readonly UserPart[] {
+  return content.map((part): UserPart => {
+    if (part.type === 'media') return { type: 'text', text: `[${part.filename ?? part.mediaType}]` };
+    if (part.type === 'text') return part;
+    const { path: _path, ...file } = part;
+    return file;
+  });
 }
 
 /** I3. */

@@ -2,16 +2,16 @@
 
 import { createPartsView } from './views/parts-view.ts';
 import { createUhpFrames } from './views/uhp-frames.ts';
-import { ConfigurationError, NotFoundError, ReinsError } from './core/errors.ts';
+import { ConfigurationError, NotFoundError } from './core/errors.ts';
 import { existsSync } from 'node:fs';
 import { finalStatus } from './tasks/run-recorder.ts';
-import { head, toWellFormed } from './core/text.ts';
 import { importedHarness, readRunFile, RunFileError } from './read-run-file.ts';
 import { isJsonObject, toJsonValue } from './core/json.ts';
 import { join } from 'node:path';
 import { marshalStreamPart } from './protocol/parts/marshal-stream-part.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from './core/ids.ts';
+import { sessionTitle } from './core/session-title.ts';
 import { systemClock } from './system.ts';
 import type { EndedRun, Store } from './stores/store.ts';
 import type { RunEvent } from './core/run-event.ts';
@@ -27,7 +27,7 @@ export interface KeptRun {
 export interface RunFiles extends AsyncDisposable {
   /** Lines of parts: a run, or all runs of a session that can be read. @throws NotFoundError */
   write(id: string): AsyncIterable<string>;
-  /** Keeps what the file holds, and executes nothing. @throws RunFileError, ReinsError */
+  /** Keeps all that the file holds, or nothing, and executes nothing. @throws RunFileError, NotKeptError */
   keep(text: string, principal: string): Promise<{ readonly runs: readonly KeptRun[]; readonly leftOut: number }>;
 }
 
@@ -45,9 +45,10 @@ export function openRunFiles(dataDir: string): RunFiles {
     },
     async keep(text, principal) {
       const { logs, leftOut } = readRunFile(text, systemClock.now());
-      const runs: KeptRun[] = [];
-      for (const log of logs) runs.push(await keepRun(store, log, { principal, before: runs }));
-      return { runs, leftOut };
+      const runs = endedRuns(logs, principal);
+      const isNew = await store.keepEnded(runs);
+      const kept = runs.map(({ runId, sessionId }, index) => ({ runId, sessionId, isNew: isNew[index] === true }));
+      return { runs: kept, leftOut };
     },
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
@@ -79,28 +80,16 @@ async function* linesOf(store: Store, runId: RunId): AsyncGenerator<string> {
   }
 }
 
-async function keepRun(
-  store: Store,
-  log: readonly RunEvent[],
-  { principal, before }: { readonly principal: string; readonly before: readonly KeptRun[] },
-): Promise<KeptRun> {
-  const [first] = log;
-  if (first === undefined) throw new RunFileError('It holds a run without events.');
-  const { runId, sessionId } = first;
-  const previousRunId = before.findLast((run) => run.sessionId === sessionId)?.runId ?? null;
-  const result = await store.keepEnded(endedRun(log, first, { principal, previousRunId }));
-  switch (result.outcome) {
-    case 'kept':
-      return { runId, sessionId, isNew: true };
-    case 'known':
-      return { runId, sessionId, isNew: false };
-    case 'busy':
-    case 'not-tip':
-      throw new ReinsError(`${runId} cannot be put into ${sessionId}: that has gone on here, in another way.`);
-    case 'no-session':
-    case 'expired':
-      throw new ReinsError(`${runId} cannot be put into ${sessionId}: that was deleted here, or is somebody else's.`);
-  }
+/** Of one session each goes on from the one before it in the file. */
+function endedRuns(logs: readonly (readonly RunEvent[])[], principal: string): readonly EndedRun[] {
+  const tips = new Map<SessionId, RunId>();
+  return logs.map((log) => {
+    const [first] = log;
+    if (first === undefined) throw new RunFileError('It holds a run without events.');
+    const previousRunId = tips.get(first.sessionId) ?? null;
+    tips.set(first.sessionId, first.runId);
+    return endedRun(log, first, { principal, previousRunId });
+  });
 }
 
 function endedRun(
@@ -120,16 +109,10 @@ function endedRun(
     runId,
     sessionId,
     harnessId: task?.harnessId ?? importedHarness,
-    title: titleOf(userText(input[0]?.content ?? [])),
+    title: sessionTitle(userText(input[0]?.content ?? [])) || 'Imported',
     events: log,
     status,
     response: isJsonObject(response) ? response : null,
     atMs: systemClock.now(),
   };
-}
-
-/** As that of any session (UD-50). */
-function titleOf(text: string): string {
-  const line = head(toWellFormed(text.trim().split('\n', 1)[0] ?? ''), 80);
-  return line === '' ? 'Imported' : line;
 }

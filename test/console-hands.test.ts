@@ -124,6 +124,7 @@ describeInChromium('C-090: under the hands of a person', (browser) => {
   test('C-072, item 13: a turn of 300 pieces is announced a few times, and the conversation itself never', async () => {
     await using opened = await open();
     const { page } = opened;
+    await message(page).waitFor();
     await page.evaluate(`window.said = []; new MutationObserver(() => said.push(document.querySelector('[role=status]').textContent))
       .observe(document.querySelector('[role=status]'), { childList: true, characterData: true, subtree: true })`);
     await send(page, 'long held');

@@ -24,7 +24,7 @@ const write: NativeCall = { id: 'c1', name: 'write', input: { path: 'a.txt' } };
 const approvals = { permissionMode: 'allow-reads' };
 
 /** `held…` works until it is let go, `ask…` asks for a person first; all else is answered. */
-async function rig(o: { pool?: Partial<PoolBounds>; limits?: object } = {}) {
+async function rig(o: { pool?: Partial<PoolBounds>; limits?: object; stopMs?: number } = {}) {
   const data = temporaryFolder();
   const gate = Promise.withResolvers<void>();
   const script = async (turn: ScriptedTurn) => {
@@ -37,8 +37,8 @@ async function rig(o: { pool?: Partial<PoolBounds>; limits?: object } = {}) {
     }
     say(turn, 'Done.');
   };
-  const { pool = {}, limits = {} } = o;
-  const runtime = scriptedRuntime(data, script, { pool: { max: 1, ...pool } });
+  const { pool = {}, limits = {}, stopMs = 20 } = o;
+  const runtime = scriptedRuntime(data, script, { pool: { max: 1, ...pool }, stopMs });
   const settings = { ...scriptedSettings, approvals, limits };
   const server = await startServer({ data, settings, adapters: [runtime.adapter] });
   const { uhp } = server;
@@ -177,6 +177,16 @@ test('H-060: a parked run that is woken and cancelled while it waits for its pla
   await server.begin('held');
   await server.opened(2);
   await approve();
+  await server.uhp.cancel(id);
+  expect(await ended(server.uhp, id)).toMatchObject({ status: 'cancelled' });
+  expect(server.runtime.stopped).toBe(1);
+});
+
+test('H-060: a parked run that is cancelled while its process is being ended for another is cancelled when that is gone', async () => {
+  await using server = await rig({ pool: { maxParked: 0 }, stopMs: 700 });
+  const { id } = await server.parked();
+  const other = await server.begin('other');
+  await until(await server.uhp.attach(other), waits);
   await server.uhp.cancel(id);
   expect(await ended(server.uhp, id)).toMatchObject({ status: 'cancelled' });
   expect(server.runtime.stopped).toBe(1);

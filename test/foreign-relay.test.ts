@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { accepted, done, scriptedRuntime, scriptedSettings, type ScriptedTurn } from './support/scripted-runtime.ts';
 import { checkLog } from '../src/testing/check-log.ts';
+import { harnessError } from '../src/harnesses/foreign/turn-endings.ts';
 import { join } from 'node:path';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { openRelay } from '../src/harnesses/relay/relay.ts';
@@ -47,6 +48,7 @@ async function rig(script: (turn: ScriptedTurn) => Promise<void>, leaseBudget?: 
   );
   return {
     uhp: server.uhp,
+    runtime,
     model,
     async logOf(id: unknown): Promise<readonly RunEvent[]> {
       await using store = openSqlite(join(data, 'reins.db'));
@@ -173,3 +175,26 @@ test('H-200: a model that is not the session’s is refused and recorded, and a 
   const message = 'The agent asked for a model that its session may not use.';
   expect(body).toMatchObject({ status: 'failed', error: { code: 'harness_error', message } });
 });
+
+test('H-112: an agent that calls its model again and again is cut off; the next task has a process of its own, which nothing of that ends', async () => {
+  const statuses: number[] = [];
+  const { uhp, runtime } = await rig(async (turn) => {
+    if (turn.input === 'run away') {
+      while (statuses.at(-1) !== 400) statuses.push(await call(turn));
+      return turn.say({ is: 'ended', end: { as: 'failed', error: harnessError('Refused.') } });
+    }
+    turn.say({ is: 'reply-begun' });
+    // Longer than one that was cut off is left to say its last word.
+    for (let beat = 0; beat < 4; beat++) {
+      await Promise.race([turn.interrupted, new Promise((resolve) => setTimeout(resolve, 1_300))]);
+      turn.say({ is: 'progress' });
+    }
+    statuses.push(await call(turn));
+    turn.say(...said.slice(1), accepted(), done);
+  });
+  const { body: first } = await uhp.create({ input: 'run away' });
+  expect([first.status, statuses.length]).toEqual(['failed', 31]);
+  const { body: second } = await uhp.create({ input: 'work', previous_response_id: first.id });
+  expect([second.status, statuses.at(-1)]).toEqual(['completed', 200]);
+  expect([runtime.opened.length, runtime.stopped]).toEqual([2, 1]);
+}, 15_000);

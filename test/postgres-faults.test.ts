@@ -59,7 +59,8 @@ function describeSchema(cluster: () => Promise<Cluster>): void {
     await fc.assert(
       fc.asyncProperty(arbitraryLog, fc.integer({ min: 1, max: 9 }), async (log, size) => {
         const admission = await keep(store, `run${runs++}`, { log, size });
-        const fold = async () => (await readAll(store, admission)).reduce(evolve, initialRunState(admission.runId, admission.sessionId));
+        const fold = async () =>
+          (await readAll(store, admission)).reduce(evolve, initialRunState(admission.runId, admission.sessionId));
         const whole = await fold();
         await store.prune({ endedBeforeMs: 6_000, nowMs: 6_000 });
         expect(await fold()).toEqual(whole);
@@ -147,6 +148,22 @@ function describeCommits(cluster: () => Promise<Cluster>): void {
     expect(seqs(follower.seen)).toEqual(upTo(121));
     await log.close();
   });
+
+  test('E-803: live events that a crash of the database took back stand in the log again before what comes after them', async () => {
+    const running = await cluster();
+    const { store } = await fresh(cluster);
+    const a = await admitted(store, 'a');
+    const seen = [];
+    for (const text of ['one', 'two', 'three']) seen.push(...(await write(store, a, [textDraft(text)])));
+    await running.kill();
+    await running.start();
+    expect(await lastSeq(store, a)).toBe(1);
+    const [result] = await store.append([entry(a, 4)], { durable: true });
+    expect(result?.outcome).toBe('stored');
+    expect((await readAll(store, a, { after: 1 })).slice(0, 3)).toEqual(seen);
+    expect(await lastSeq(store, a)).toBe(5);
+    expect(await store.append([entry(a, 9)], { durable: true })).toEqual([{ outcome: 'wrong-position', lastSeq: 5 }]);
+  });
 }
 
 function describeNews(cluster: () => Promise<Cluster>): void {
@@ -204,7 +221,7 @@ function describeLocks(cluster: () => Promise<Cluster>): void {
       await store.admit(child);
       runs.push(child);
     }
-    const batch = (order: readonly typeof parent[]) => order.map((run) => entry(run, 1));
+    const batch = (order: readonly (typeof parent)[]) => order.map((run) => entry(run, 1));
     const storm: Promise<unknown>[] = upTo(10).flatMap((round) => [
       store.append(batch(runs), { durable: true }),
       other.append(batch(runs.toReversed()), { durable: true }),
@@ -216,7 +233,10 @@ function describeLocks(cluster: () => Promise<Cluster>): void {
     ]);
     storm.push(finish(store, parent, 2));
     await Promise.all(storm);
-    const [row] = await query(url, 'SELECT deadlocks::int AS n FROM pg_stat_database WHERE datname = current_database()');
+    const [row] = await query(
+      url,
+      'SELECT deadlocks::int AS n FROM pg_stat_database WHERE datname = current_database()',
+    );
     expect(row).toEqual({ n: 0 });
     for (const run of runs) {
       const events = await readAll(store, run);

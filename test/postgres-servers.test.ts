@@ -11,11 +11,11 @@ import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { join } from 'node:path';
 import { runIds } from '../src/core/ids.ts';
-import { startProcess } from './support/server.ts';
+import { startProcess, startServer } from './support/server.ts';
 import { startReins, temporaryFolder } from './reins-process.ts';
 
 describeWithPostgres('servers on PostgreSQL', (cluster) => {
-  test('a task, its continuation, its files and its key mean the same at every server, and nothing is in the data folder\'s database', async () => {
+  test("a task, its continuation, its files and its key mean the same at every server, and nothing is in the data folder's database", async () => {
     const place = await sharePlace(cluster);
     const [one, two] = await Promise.all([place.start(), place.start()]);
     const created = await one.uhp.create({ input: 'write' }, { 'idempotency-key': 'once' });
@@ -65,9 +65,29 @@ describeWithPostgres('servers on PostgreSQL', (cluster) => {
     expect((await ended(owner.uhp, id)).status).toBe('cancelled');
   });
 
+  test('E-825: a server that cannot say that it lives aborts what it does, and it goes on once the database is back', async () => {
+    const [running, place] = [await cluster(), await sharePlace(cluster)];
+    const ownership = { leaseMs: 2_000, renewEveryMs: 200 };
+    await using server = await startServer({ data: place.data, env: place.env, settings: place.settings, ownership });
+    const { body } = await server.uhp.create({ input: 'held', background: true });
+    const { seen, over } = watch(await server.uhp.attach(body.id));
+    await eventually(() => seen.some(isDelta) || undefined);
+    await running.kill();
+    await eventually(() => place.model.server.open === 0 || undefined, 12_000);
+    await running.start();
+    place.gate.open();
+    await over;
+    expect(seen.map((frame) => frame.id)).toEqual(seen.map((_, index) => index));
+    expect(finalOf(seen)).toMatchObject({ status: 'completed' });
+    expect(answerOf(finalOf(seen))).toBe('first second');
+    expect(checkLog(await place.logOf(body.id))).toEqual([]);
+  });
+
   test('keys are made and revoked beside the servers; an address that leads nowhere stops the start, its password untold', async () => {
     const place = await sharePlace(cluster);
-    const keys = startReins(['keys', 'create', '--principal', 'ada', '--json', '--data', place.data], { env: place.env });
+    const keys = startReins(['keys', 'create', '--principal', 'ada', '--json', '--data', place.data], {
+      env: place.env,
+    });
     expect(await keys.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('"principal": "ada"') });
     expect(await query(place.url, 'SELECT principal FROM keys')).toEqual([{ principal: 'ada' }]);
     const wrong = { ...place.env, REINS_DATABASE_URL: 'mysql://reins:secret@127.0.0.1/x' };
@@ -94,6 +114,8 @@ async function sharePlace(cluster: () => Promise<Cluster>) {
   return {
     data,
     gate,
+    model,
+    settings: model.settings,
     url,
     env,
     async start() {

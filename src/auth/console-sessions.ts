@@ -63,6 +63,7 @@ export function createConsoleSessions({ store, keys, clock, random }: ConsoleSes
   return {
     makeTicket(keyId) {
       const ticket = random.token();
+      for (const [hash, { expiresAtMs }] of tickets) if (expiresAtMs <= clock.now()) tickets.delete(hash);
       tickets.set(hashKey(ticket), { keyId, expiresAtMs: clock.now() + ticketMs });
       return ticket;
     },

@@ -1,9 +1,10 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, rmSync } from 'node:fs';
 import { loadConfig } from '../config.ts';
 import { once } from 'node:events';
 import { parseVerbArgs, UsageError, type Terminal, type Verb } from './verb.ts';
 import { pipeline } from 'node:stream/promises';
 import { ReinsError } from '../core/errors.ts';
+import { runIds, sessionIds } from '../core/ids.ts';
 
 const usage = `Usage: reins export RESPONSE|SESSION [--out FILE] [--data DIR] [--config FILE]
        reins export FILE [--data DIR] [--config FILE] [--json]
@@ -35,7 +36,7 @@ export const exportVerb: Verb = {
     const [what] = words;
     if (what === undefined) throw new UsageError('which task or session, or to which file?');
     const { dataDir } = loadConfig({ flags: { data: values.data, config: values.config, host: '127.0.0.1' } }).server;
-    if (/^(?:resp_|hsess)/.test(what)) {
+    if (!/[./\\]/.test(what) && (runIds.parse(what) ?? sessionIds.parse(what)) !== undefined) {
       await writeParts(terminal, { dataDir, id: what, out: values.out });
       return 0;
     }
@@ -72,6 +73,9 @@ async function writeParts(
     });
   });
   if (first.done !== true) file.write(first.value);
-  await pipeline(lines, file);
+  await pipeline(lines, file).catch((cause: unknown) => {
+    rmSync(o.out ?? '', { force: true });
+    throw cause;
+  });
   err.write(`Wrote ${o.id} to ${o.out}.\n`);
 }

@@ -1,6 +1,6 @@
 import { loadConfig } from '../config.ts';
 import { parseVerbArgs, UsageError, type Verb } from './verb.ts';
-import { open, readFile } from 'node:fs/promises';
+import { open, readFile, stat } from 'node:fs/promises';
 import { ReinsError } from '../core/errors.ts';
 
 const usage = `Usage: reins import FILE [--principal P] [--data DIR] [--config FILE] [--json]
@@ -42,6 +42,9 @@ interface Answer {
   readonly text: string;
 }
 
+/** Of a file of parts, which is read whole: about half of what a text can hold. */
+const mostBytes = 268_435_456;
+
 /** A zip begins with no brace; what is not there, or is no zip, is for who reads it to say. */
 async function isText(file: string): Promise<boolean> {
   const handle = await open(file, 'r').catch(() => null);
@@ -57,8 +60,10 @@ async function importRuns(
 ): Promise<Answer> {
   const { openRunFiles } = await import('../run-files.ts');
   await using files = openRunFiles(dataDir);
+  const refuse = (why: string, cause?: unknown) => new ReinsError(`${file} is not taken. ${why}`, { cause });
+  if ((await stat(file)).size > mostBytes) throw refuse('It has more than 256 MiB: export its tasks one by one.');
   const kept = await files.keep(await readFile(file, 'utf8'), principal).catch((cause: unknown) => {
-    throw cause instanceof ReinsError ? new ReinsError(`${file} is not taken. ${cause.message}`, { cause }) : cause;
+    throw cause instanceof ReinsError ? refuse(cause.message, cause) : cause;
   });
   const { runs, leftOut } = kept;
   const said = runs.map(({ runId, sessionId, isNew }) => `${runId} in ${sessionId}${isNew ? '' : ', there already'}`);

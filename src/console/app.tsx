@@ -1,8 +1,9 @@
-import { useState, type MouseEvent } from 'react';
+import { useEffect, useState, type MouseEvent } from 'react';
 import { Announcer } from './panels/announcer.tsx';
 import { Composer, composerId } from './panels/composer.tsx';
 import { Dialog } from './panels/dialog.tsx';
 import { DropZone } from './panels/drop-zone.tsx';
+import { fetchParts } from './panels/page-parts.ts';
 import { FileList } from './panels/file-list.tsx';
 import { IconButton } from './panels/icon-button.tsx';
 import { Notices } from './panels/notices.tsx';
@@ -37,6 +38,7 @@ export function App({ store, ...person }: AppProps) {
 function Page(person: SideFootProps) {
   useKeys();
   usePage();
+  useEffect(() => void fetchParts(), []);
   const store = useStore();
   const isWide = useMedia(wide);
   const searching = useConsole((state) => state.overlay?.kind === 'search');

@@ -12,7 +12,11 @@ export default defineConfig(({ mode }) => {
       emptyOutDir: true,
       // Inlined files are `data:` addresses, which the policy forbids.
       assetsInlineLimit: 0,
-      modulePreload: { polyfill: false },
+      // What comes later needs nothing but what is there by then.
+      modulePreload: {
+        polyfill: false,
+        resolveDependencies: (_file, names, { hostType }) => (hostType === 'html' ? names : []),
+      },
       license: { fileName: 'licenses.md' },
     },
     // The page's own name goes along, so that cookies and origins are those of the page.

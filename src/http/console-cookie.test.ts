@@ -68,10 +68,33 @@ describe('K1, K3', () => {
       ['Set-Cookie', `reins_console_4242=t; ${life}=2592000`],
     ]);
     expect(set({ host: 'reins.example', origin: 'https://reins.example' }, 't')).toEqual([
-      ['Set-Cookie', `reins_console_=t; ${life}=2592000; Secure`],
+      ['Set-Cookie', `__Host-reins_console_=t; ${life}=2592000; Secure`],
     ]);
     expect(set({}, null)).toEqual([['Set-Cookie', `reins_console_4242=; ${life}=0`]]);
     expect(cookieName('[::1]:80')).toBe('reins_console_80');
+  });
+
+  test('K4: over TLS only the cookie that nobody else can set counts, wherever TLS ends', async () => {
+    const planted = { host: 'reins.example', cookie: 'reins_console_=good' };
+    const own = { ...planted, cookie: 'reins_console_=bad; __Host-reins_console_=good' };
+    const at = createConsoleCookie(
+      { find: async (token) => (token === 'good' ? session : null) },
+      'https://reins.example',
+    );
+    const behindProxy = { 'x-forwarded-proto': 'https' };
+    const all = [
+      [at, {}, 'http'],
+      [cookie, {}, 'https'],
+      [cookie, behindProxy, 'http'],
+      [cookie, { origin: 'https://reins.example' }, 'http'],
+    ] as const;
+    for (const [door, more, protocol] of all)
+      for (const method of ['GET', ...('origin' in more ? ['POST'] : [])]) {
+        expect(await door.callerOf(asked(method, { ...planted, ...more }, protocol))).toBeNull();
+        expect(await door.callerOf(asked(method, { ...own, ...more }, protocol))).toEqual(session);
+      }
+    expect(await cookie.callerOf(asked('GET', planted))).toEqual(session);
+    expect(readCookie('a=planted; a=own', 'a')).toBeNull();
   });
 
   test('the cookie of that very name is read, whatever stands around it', () => {

@@ -6,6 +6,8 @@
 //     page can name another's. Reading needs no such proof, as no answer to a cookie can be read from another origin (O1).
 // K3. Browsers send the cookies of one host to all its ports. Two servers of one machine must not sign each other's users out,
 //     so the name of the cookie holds the port.
+// K4. Pages of sibling domains can set cookies for this host, too. Over TLS the name begins with `__Host-`, which browsers let
+//     nobody else set; two of one name are none, as the one in front may be planted.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { oneHeader } from './door.ts';
@@ -33,7 +35,11 @@ export function createConsoleCookie(
   const requireOwnOrigin = (request: Asked) => {
     if (!isOwnOrigin(request, publicOrigin)) throw foreignOrigin();
   };
-  const tokenOf = (request: Asked) => readCookie(oneHeader(request.headers.cookie), cookieName(request.headers.host));
+  const tokenOf = (request: Asked) => {
+    const { cookie, host } = request.headers;
+    const names = isSecure(request, publicOrigin) ? [secureName(host)] : [secureName(host), cookieName(host)];
+    return names.map((name) => readCookie(oneHeader(cookie), name)).find((token) => token !== null) ?? null;
+  };
   return {
     tokenOf,
     requireOwnOrigin,
@@ -44,11 +50,10 @@ export function createConsoleCookie(
       return sessions.find(token);
     },
     set({ request, reply }, token) {
-      const { host, origin } = request.headers;
-      const secure = origin?.startsWith('https:') === true ? '; Secure' : '';
+      const { host } = request.headers;
+      const [name, secure] = isSecure(request, publicOrigin) ? [secureName(host), '; Secure'] : [cookieName(host), ''];
       const life = token === null ? 0 : sessionSeconds;
-      const value = `${cookieName(host)}=${token ?? ''}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${life}${secure}`;
-      reply.header('Set-Cookie', value);
+      reply.header('Set-Cookie', `${name}=${token ?? ''}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${life}${secure}`);
     },
   };
 }
@@ -61,15 +66,26 @@ export function isOwnOrigin({ headers, protocol }: Asked, publicOrigin: string |
   return protocol === 'http' && origin === `http://${host}`;
 }
 
+/** Whether the browser came over TLS: where a proxy ended it, as the page or the proxy says. No browser says so of a plain page. */
+function isSecure({ headers, protocol }: Asked, publicOrigin: string | undefined): boolean {
+  const { host, origin, 'x-forwarded-proto': forwarded } = headers;
+  if (origin !== undefined) return origin.startsWith('https:');
+  return protocol === 'https' || oneHeader(forwarded) === 'https' || publicOrigin === `https://${host}`;
+}
+
+function secureName(host: string | undefined): string {
+  return `__Host-${cookieName(host)}`;
+}
+
 export function cookieName(host = ''): string {
   return `reins_console_${/:(\d+)$/.exec(host)?.[1] ?? ''}`;
 }
 
-/** The first of that name. */
+/** The only one of that name (K4). */
 export function readCookie(header: string | undefined, name: string): string | null {
   const pairs = header?.split(';').map((pair) => pair.trim()) ?? [];
-  const found = pairs.find((pair) => pair.startsWith(`${name}=`));
-  return found?.slice(name.length + 1) || null;
+  const [found, second] = pairs.filter((pair) => pair.startsWith(`${name}=`));
+  return second === undefined ? found?.slice(name.length + 1) || null : null;
 }
 
 function foreignOrigin(): RequestError {

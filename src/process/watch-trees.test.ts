@@ -7,7 +7,7 @@ import { getPriority, tmpdir } from 'node:os';
 import { isOverMemory } from './tree-memory.ts';
 import { join } from 'node:path';
 import { listMembers, listTrees } from './process-tree.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger, type Logger } from '../core/logger.ts';
 import { startProcess } from './start-process.ts';
 import { stopTree } from './stop-tree.ts';
 import { systemClock as clock } from '../system.ts';
@@ -25,7 +25,15 @@ const limits: TreeLimits = {
 
 let count = 0;
 
-async function rig(code: string, own: Partial<TreeLimits> = {}) {
+async function rig(
+  code: string,
+  own: Partial<TreeLimits> = {},
+  {
+    walks = 1,
+    logger = silentLogger,
+    stop = stopTree,
+  }: { readonly walks?: number; readonly logger?: Logger; readonly stop?: typeof stopTree } = {},
+) {
   const marker = `watch-${process.pid}-${++count}`;
   const folder = mkdtempSync(join(tmpdir(), 'reins-watch-'));
   const child = await startProcess({
@@ -36,13 +44,22 @@ async function rig(code: string, own: Partial<TreeLimits> = {}) {
     env: {},
     marker,
   });
-  const watch = watchTrees({ ...limits, ...own }, { clock, logger: silentLogger });
+  const watch = watchTrees({ ...limits, ...own }, { clock, logger, stop });
+  const told: string[] = [];
   const excess = Promise.withResolvers<string>();
-  const watched = watch.add({ marker, folders: [folder], onExcess: excess.resolve });
+  const watched = watch.add({
+    marker,
+    folders: Array.from({ length: walks }, () => folder),
+    onExcess(what) {
+      told.push(what);
+      excess.resolve(what);
+    },
+  });
   return {
     marker,
     folder,
     child,
+    told,
     excess: excess.promise,
     pid: child.tree.root?.pid ?? 0,
     async [Symbol.asyncDispose]() {
@@ -139,3 +156,32 @@ onLinux(
     expect(await listTrees(new Set([one.marker]), 'group')).toEqual(new Map());
   },
 );
+
+onLinux('W5: an agent whose folders take long to walk is looked at nevertheless, and so are the others', async () => {
+  const files = `const { mkdirSync, writeFileSync } = require('node:fs');
+    for (let n = 0; n < 3000; n++) writeFileSync(String(n), '');`;
+  const grown = `setTimeout(() => { globalThis.kept = Buffer.alloc(${300 * mebibyte}, 1); }, 1_500);`;
+  await using slow = await rig(`${files} ${grown} ${stays}`, { diskBytes: 2 ** 50 }, { walks: 10_000 });
+  expect(await slow.excess).toBe('used more than 200 MiB of memory');
+});
+
+onLinux('W2: one that could not be ended is tried again, its owner told once and the operator each time', async () => {
+  let tries = 0;
+  const logged: string[] = [];
+  const code = `for (let i = 0; i < 10; i++) require('node:child_process').spawn('/bin/sleep', ['100']); ${stays}`;
+  await using tree = await rig(
+    code,
+    {},
+    {
+      logger: { ...silentLogger, error: (message) => void logged.push(message) },
+      async stop(...which) {
+        tries++;
+        if (tries === 1) throw new Error('EMFILE');
+        return tries === 2 ? { found: [], unstopped: ['sleep (process 7)'] } : stopTree(...which);
+      },
+    },
+  );
+  await vi.waitUntil(async () => tries > 2 && (await members(tree.marker)).length === 0, { timeout: 12_000 });
+  expect(tree.told).toEqual(['had more than 8 processes']);
+  expect(logged).toHaveLength(2);
+});

@@ -51,11 +51,14 @@ interface Watched extends WatchedTree {
 
 export function watchTrees(
   limits: TreeLimits,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  {
+    clock,
+    logger,
+    stop = stopTree,
+  }: { readonly clock: Clock; readonly logger: Logger; readonly stop?: typeof stopTree },
 ): TreeWatch {
   const trees = new Map<string, Watched>();
-  /** By pid and start: those that yield. */
-  let yielding = new Set<string>();
+  const letYield = yieldOnce({ ...limits, fileBytes: limits.diskBytes, clock });
   let planned: { readonly dueMs: number; cancel(): void } | null = null;
   let isLooking = false;
 
@@ -79,7 +82,7 @@ export function watchTrees(
       const found = await listTrees(new Set(trees.keys()));
       await letYield([...found.values()].flat());
       for (const tree of trees.values()) {
-        const what = excessOf(found.get(tree.marker) ?? []);
+        const what = excessOf(found.get(tree.marker) ?? [], limits);
         if (what !== null) void end(tree, what);
         else if (tree.looks++ % folderEvery === 0) void weigh(tree);
       }
@@ -88,22 +91,6 @@ export function watchTrees(
     }
     isLooking = false;
     plan([...trees.values()].some(({ looks }) => looks === 0) ? firstMs : everyMs);
-  }
-
-  async function letYield(members: readonly TreeMember[]): Promise<void> {
-    const seen = new Set<string>();
-    for (const member of members) {
-      const key = `${member.pid} ${member.startTicks}`;
-      seen.add(key);
-      if (!yielding.has(key)) await yieldToServer(member, { ...limits, fileBytes: limits.diskBytes, clock });
-    }
-    yielding = seen;
-  }
-
-  function excessOf(members: readonly TreeMember[]): string | null {
-    const { memoryBytes, processes } = limits;
-    if (members.length > processes) return `had more than ${processes} processes`;
-    return isOverMemory(members, memoryBytes) ? `used more than ${toMiB(memoryBytes)} MiB of memory` : null;
   }
 
   /** Does not reject. */
@@ -125,7 +112,7 @@ export function watchTrees(
     tree.stage = 'ending';
     if (stage === 'watched') tree.onExcess(what);
     try {
-      const { unstopped } = await stopTree({ marker, root: null }, { clock, graceMs: 0 });
+      const { unstopped } = await stop({ marker, root: null }, { clock, graceMs: 0 });
       if (unstopped.length === 0) return void trees.delete(marker);
       logger.error('Processes of an agent that went over a limit could not be stopped.', { unstopped });
     } catch (cause) {
@@ -150,6 +137,26 @@ export function watchTrees(
       idle();
     },
   };
+}
+
+/** W3, for all that are there. */
+function yieldOnce(how: Parameters<typeof yieldToServer>[1]): (members: readonly TreeMember[]) => Promise<void> {
+  /** By pid and start. */
+  let yielding = new Set<string>();
+  return async (members) => {
+    const seen = new Set<string>();
+    for (const member of members) {
+      const key = `${member.pid} ${member.startTicks}`;
+      seen.add(key);
+      if (!yielding.has(key)) await yieldToServer(member, how);
+    }
+    yielding = seen;
+  };
+}
+
+function excessOf(members: readonly TreeMember[], { memoryBytes, processes }: TreeLimits): string | null {
+  if (members.length > processes) return `had more than ${processes} processes`;
+  return isOverMemory(members, memoryBytes) ? `used more than ${toMiB(memoryBytes)} MiB of memory` : null;
 }
 
 function toMiB(bytes: number): number {

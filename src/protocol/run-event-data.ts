@@ -235,7 +235,7 @@ export const runEventData = {
     on: z.enum(['model', 'retry', 'tool', 'capacity']),
     seconds: amount,
     name: may(text),
-
+    position: may(count),
     lastByteMs: may(amount),
   }),
   'tool-call-start': z.object({ ...call, willRun: flag }),
@@ -352,9 +352,15 @@ export const runEventData = {
   }),
 } satisfies { readonly [T in RunEventType]: z.ZodType<PublicData<T>> };
 
-type Mutable<T> = T extends JsonValue & object ? { -readonly [K in keyof T]: Mutable<T[K]> } : T;
-/** Types whose schema refuses what the event may hold: one that reads less is a schema of it, too. */
+/** With every key but private ones, and without `readonly`. */
+type Whole<T> = T extends string | number | boolean | null | undefined
+  ? T
+  : T extends readonly (infer E)[]
+    ? Whole<E>[]
+    : { -readonly [K in keyof T as K extends `_${string}` ? never : K]-?: Whole<T[K]> };
+type Equal<A, B> = [A, B] extends [B, A] ? true : false;
+/** Types whose schema lacks a key or a word: what reads less is a schema of the type, too. */
 type ReadsLess = {
-  [T in RunEventType]: Mutable<PublicData<T>> extends Mutable<z.output<(typeof runEventData)[T]>> ? never : T;
+  [T in RunEventType]: Equal<Whole<PublicData<T>>, Whole<z.output<(typeof runEventData)[T]>>> extends true ? never : T;
 }[RunEventType];
 null satisfies [ReadsLess] extends [never] ? null : ReadsLess;

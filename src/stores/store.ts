@@ -228,12 +228,6 @@ export interface EndedRun {
   readonly atMs: number;
 }
 
-export type KeepResult =
-  | { readonly outcome: 'kept' }
-  /** The run is here already, or was deleted here; nothing was changed. */
-  | { readonly outcome: 'known' }
-  | Extract<AdmitResult, { outcome: 'busy' | 'not-tip' | 'no-session' | 'expired' }>;
-
 /** A process that has runs, or may come to have some (E-826). */
 export interface OwnerRecord {
   /** The name under which it owns runs; never used again. */
@@ -364,8 +358,12 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
    */
   appendFact(fact: FactFromOutside): Promise<AppendFactsResult>;
 
-  /** Keeps a run as it is, in one transaction: nobody works on it, is asked by it, told of it, or charged for it. */
-  keepEnded(run: EndedRun): Promise<KeepResult>;
+  /**
+   * Keeps runs as they are, all in one transaction: nobody works on them, is asked by them, told of them, or charged for them.
+   * Gives for each whether it is new: one that is here already, or was deleted here, stays as it is.
+   * @throws NotKeptError  One of them does not fit to what is here; none is kept.
+   */
+  keepEnded(runs: readonly EndedRun[]): Promise<readonly boolean[]>;
 
   run(runId: RunId): Promise<RunRecord | null>;
   /** Runs without a final status, oldest first. */

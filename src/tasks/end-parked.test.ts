@@ -18,27 +18,30 @@ test.for([
   ['is named', async () => left, left],
   ['cannot be told', () => Promise.reject(new Error('no')), [expect.any(String)]],
   ['is nothing', async () => [], []],
-] as const)('H-060: of a parked run that is cancelled, what could not be stopped %s', async ([, endParked, unstopped]) => {
-  await using local = composeLocal(loadConfig({ env: {}, readFile: () => '{}' }), { cwd: tmpdir() });
-  const asked: (readonly string[])[] = [];
-  const services = withAdapter(local.services, {
-    endParked(...which) {
-      asked.push(which);
-      return endParked();
-    },
-  });
-  const run = admissionOf('parked');
-  const { runId, sessionId } = run;
-  await services.store.admit({ ...run, events: stampAll([start], runId, sessionId) });
-  await write(services.store, run, [
-    requestDraft(pendingOf('c', runId)),
-    resultDraft(runId, sessionId, 'awaiting-input'),
-  ]);
-  await stopRun(services, runId);
-  expect(asked).toEqual([[sessionId]]);
-  const last = (await readAll(services.store, run)).at(-1);
-  expect(last).toMatchObject({ type: 'run-result', data: { status: 'cancelled', unstopped } });
-});
+] as const)(
+  'H-060: of a parked run that is cancelled, what could not be stopped %s',
+  async ([, endParked, unstopped]) => {
+    await using local = composeLocal(loadConfig({ env: {}, readFile: () => '{}' }), { cwd: tmpdir() });
+    const asked: (readonly string[])[] = [];
+    const services = withAdapter(local.services, {
+      endParked(...which) {
+        asked.push(which);
+        return endParked();
+      },
+    });
+    const run = admissionOf('parked');
+    const { runId, sessionId } = run;
+    await services.store.admit({ ...run, events: stampAll([start], runId, sessionId) });
+    await write(services.store, run, [
+      requestDraft(pendingOf('c', runId)),
+      resultDraft(runId, sessionId, 'awaiting-input'),
+    ]);
+    await stopRun(services, runId);
+    expect(asked).toEqual([[sessionId]]);
+    const last = (await readAll(services.store, run)).at(-1);
+    expect(last).toMatchObject({ type: 'run-result', data: { status: 'cancelled', unstopped } });
+  },
+);
 
 const start: EventDraft = {
   type: 'run-started',

@@ -20,7 +20,8 @@ export async function endParked(
   let unstopped: readonly string[] = ['The agent did not confirm that it stopped.'];
   const stopped = adapter.endParked(sessionId).then(
     (left) => (unstopped = left),
-    (cause: unknown) => services.logger.warn('A harness did not end what it kept for a run.', { runId, cause: String(cause) }),
+    (cause: unknown) =>
+      services.logger.warn('A harness did not end what it kept for a run.', { runId, cause: String(cause) }),
   );
   await within(stopped, { clock: services.clock, ms: endMs });
   return ending.status === 'cancelled' && unstopped.length > 0 ? { ...ending, unstopped } : ending;

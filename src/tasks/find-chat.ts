@@ -36,7 +36,7 @@ export async function findBegunChat(services: Services, principal: string, name:
   return session;
 }
 
-function sessionOf(principal: string, name: string, count: number): SessionId {
+export function sessionOf(principal: string, name: string, count: number): SessionId {
   const hash = createHash('sha256')
     .update(JSON.stringify([principal, name, count]))
     .digest('base64url');

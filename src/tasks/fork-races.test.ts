@@ -6,12 +6,13 @@ import { composeLocal } from '../compose.ts';
 import { createSessionFiles } from '../files/session-files.ts';
 import { createWorkspaces } from '../files/workspaces.ts';
 import { loadConfig } from '../config.ts';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { plainTask, type TaskBody } from './task-body.ts';
 import { queueTask } from './queue-task.ts';
 import { shareSession } from './share-session.ts';
 import { tmpdir } from 'node:os';
+import { sessionIds, runIds } from '../core/ids.ts';
 import type { Services } from './services.ts';
 
 const bodyOf = (text: string): TaskBody => ({ ...plainTask, messages: [{ content: [{ type: 'text', text }] }] });
@@ -145,4 +146,22 @@ test('UD-61: a session that expires while it is continued, or forked, or queued 
     await expect(happens(race)).rejects.toMatchObject(expired);
     expect(await race.others()).toEqual([]);
   }
+});
+
+test('P-094: a fork in a session that its caller names leaves nothing when it is refused, and finds nothing that a crash left', async () => {
+  await using race = await openRace();
+  const { services, first, dataDir } = race;
+  const ids = { runId: runIds.make('next'), sessionId: sessionIds.make('next') };
+  const body = { ...bodyOf('Reply with exactly: ok'), previousResponseId: first.runId, fork: true };
+  const ownership = { ...services.ownership, present: () => Promise.reject(new Error('gone')) };
+  await expect(acceptTask({ ...services, ownership }, { principal, idempotency, body, ids })).rejects.toThrow('gone');
+  expect(await race.others()).toEqual([]);
+  mkdirSync(join(dataDir, 'workspaces', ids.sessionId, 'half'), { recursive: true });
+  expect(await acceptTask(services, { principal, idempotency, body, ids })).toMatchObject(ids);
+  expect(readdirSync(join(dataDir, 'workspaces', ids.sessionId))).toEqual(['a.txt']);
+  // A session that is there keeps what it has, whoever else names it.
+  const other = { ...ids, runId: runIds.make('other') };
+  const taken = { status: 409, code: 'session_busy' };
+  await expect(acceptTask(services, { principal, idempotency, body, ids: other })).rejects.toMatchObject(taken);
+  expect(readdirSync(join(dataDir, 'workspaces', ids.sessionId))).toEqual(['a.txt']);
 });

@@ -202,7 +202,7 @@ function describeParks(fresh: Fresh): void {
         (index % 2 === 0 ? store : other).takeOver(run.runId, `${index}`, { phase: 'waiting' }),
       ),
     );
-    expect(taken.filter((record) => record !== null)).toMatchObject([{ phase: 'active', generation: 2, owner: '0' }]);
+    expect(taken.filter((record) => record !== null)).toMatchObject([{ phase: 'active', generation: 2 }]);
     expect(await store.append([entry(run, 3, { generation: 2 })], { durable: true })).toMatchObject([
       { outcome: 'stored' },
     ]);

@@ -46,7 +46,7 @@ export function describeQueue(fresh: Fresh): void {
     const other = await reopen();
     const next = (name: string) => ({ ...continuationOf(name, a), queued: { messageId: '1' } });
     const results = await Promise.all([store.admit(next('x')), other.admit(next('y')), store.admit(next('z'))]);
-    expect(results.map(({ outcome }) => outcome)).toEqual(['admitted', 'not-queued', 'not-queued']);
+    expect(results.map(({ outcome }) => outcome).toSorted()).toEqual(['admitted', 'not-queued', 'not-queued']);
     expect(await store.startableTasks()).toEqual([]);
     expect(await store.unqueue(a.sessionId, '1')).toBe(false);
   });

@@ -29,6 +29,14 @@ describe('P-060, P-116: there and back', () => {
     expect(told(readBack(written(view(log))))).toEqual(told(log));
   });
 
+  test('a wait in the line for a process', () => {
+    const [first] = logOfAllTypes();
+    if (first === undefined) return expect.fail();
+    const data = { on: 'capacity', seconds: 1.5, position: 2 } as const;
+    const log: readonly RunEvent[] = [first, { ...first, seq: 2, type: 'waiting', data }];
+    expect(told(readBack(written(view(log))))).toEqual(told(log));
+  });
+
   test('any lawful log, cut anywhere', () => {
     fc.assert(
       fc.property(arbitraryLog, fc.nat(200), (log, cut) => {

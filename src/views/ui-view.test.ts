@@ -281,9 +281,45 @@ describe('what is asked', () => {
     ]);
   });
 
+  test('before another message was told is waited for, and no more told of, in that message (S3)', () => {
+    const view = createUiView(testRunId);
+    const ask = asked({ agentPath: ['helper'] });
+    const model = { provider: 'p', model: 'm' };
+    const step = { type: 'step-started', data: { purpose: 'reply', model, replyBudget: null } };
+    const word = { type: 'user-message', data: { messageId: 'n', content: [], mode: 'steer' } };
+    const parked = { type: 'run-result', data: { status: 'awaiting-input', usage: null, model: { requested: model, served: null } } };
+    const started = { type: 'run-started', data: { leg: 1, cause: 'submit', model, limits: noBudgets } };
+    const drafts = [started, step, ask, word, step, parked, decided({ decision: 'approve' })];
+    const told = drafts.map((draft, index) => {
+      const chunks = view.push({ ...at, seq: index + 1, ...draft } as RunEvent);
+      return [view.stage, chunks.map(({ type }) => type)];
+    });
+    expect(told.slice(-2)).toEqual([
+      ['waiting', []],
+      ['working', []],
+    ]);
+  });
+
   test('is decided once, and what was never asked is not decided', () => {
     expect(toldBy([decided({ decision: 'approve' })])).toEqual([]);
   });
+});
+
+test('a message is folded in the time that its chunks take, however many calls a step has', () => {
+  const fold = new UiMessageFold();
+  const ids = Array.from({ length: 20_000 }, (_, index) => `c${index}`);
+  fold.push({ type: 'start-step' });
+  for (const toolCallId of ids)
+    fold.push({ type: 'tool-input-available', toolCallId, toolName: 'x', dynamic: true, input: {} });
+  for (const toolCallId of ids) fold.push({ type: 'tool-output-available', toolCallId, output: toolCallId });
+  for (const id of ids) fold.push({ type: 'data-reins-gap', id, data: { reason: id } });
+  expect(fold.message().parts).toHaveLength(40_001);
+}, 5_000);
+
+test('P-062: who waits for a process is told its place', () => {
+  const data = { on: 'capacity', seconds: 2, position: 3 };
+  const drafts = [{ type: 'waiting', data }] as unknown as readonly RunEvent[];
+  expect(toldBy(drafts)).toEqual([{ type: 'data-reins-waiting', data, transient: true }]);
 });
 
 test('P-085: behind a reset, what of the step stays is said again', () => {

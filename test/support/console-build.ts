@@ -4,9 +4,7 @@ import { root } from '../reins-process.ts';
 
 /** The page as its sources are now; built only where they have changed. */
 export async function ensureConsoleBuilt(): Promise<void> {
-  // Tests have a mode of their own, in which React is built to be debugged.
-  const env = { ...process.env, NODE_ENV: 'production' };
   const build = [`${root}scripts/build-console.js`, '--if-stale'];
-  const { stderr } = await promisify(execFile)(process.execPath, build, { env });
+  const { stderr } = await promisify(execFile)(process.execPath, build);
   if (stderr !== '') throw new Error(stderr);
 }

@@ -185,7 +185,10 @@ function finished(): readonly ActionBody[] {
       type: 'ended',
       ending: { kind: 'finished' },
       text: '',
-      usage: { input_tokens: 12_340, output_tokens: 512, cache_read_tokens: 9_000 },
+      spent: {
+        reins_usage: { input_tokens: 12_340, output_tokens: 512, cache_read_tokens: 9_000 },
+        reins_cost: { dollars: 0.0412, estimated: false },
+      },
       undelivered: [],
       cwd: null,
     }),
@@ -368,6 +371,10 @@ export function longScene(turns: number, prefix = 'resp_h'): Scene {
       turns: stored as unknown as Extract<Action, { type: 'session_loaded' }>['turns'],
       more: true,
       running: null,
+      spent: {
+        reins_usage: { input_tokens: 96_000, output_tokens: 4_100 },
+        reins_cost: { dollars: 1.27, estimated: true },
+      },
       draft: {},
       chips: [],
     },

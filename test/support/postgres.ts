@@ -55,10 +55,15 @@ async function startCluster(): Promise<Cluster> {
   run('initdb', folder, ['-D', folder, '-U', 'reins', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']);
   let server: ChildProcess | null = null;
   async function start(): Promise<void> {
-    const args = ['-D', folder, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1'];
+    // What is not synced at a commit is not synced by chance either.
+    const settings = ['listen_addresses=127.0.0.1', 'wal_writer_delay=10s', 'recovery_init_sync_method=syncfs'].flatMap(
+      (setting) => ['-c', setting],
+    );
+    const args = ['-D', folder, '-p', String(port), '-k', folder, ...settings];
     const [program, ...rest] = commandOf('postgres', args);
     server = spawn(program, rest, { cwd: folder, stdio: 'ignore' });
-    while (server.exitCode === null && !(await answers(`${url}/postgres`))) await once(server, 'exit', {signal: AbortSignal.timeout(50)}).catch(() => {});
+    while (server.exitCode === null && !(await answers(`${url}/postgres`)))
+      await once(server, 'exit', { signal: AbortSignal.timeout(50) }).catch(() => {});
   }
   async function end(signal: NodeJS.Signals): Promise<void> {
     if (server === null || server.exitCode !== null || server.signalCode !== null) return;
@@ -80,7 +85,7 @@ async function startCluster(): Promise<Cluster> {
       return `${url}/test_${databases}`;
     },
     async [Symbol.asyncDispose]() {
-      await end('SIGINT');
+      await end('SIGQUIT'); // nobody wants it in order any more
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -72,6 +72,7 @@ export function scriptedRuntime(
     relay = noRelay,
     leaseBudget,
     pool = {},
+    stopMs = 20,
   }: {
     readonly clock?: Clock;
     readonly parkSeconds?: number;
@@ -79,6 +80,8 @@ export function scriptedRuntime(
     readonly relay?: Pick<Relay, 'url' | 'lease'>;
     readonly leaseBudget?: LeaseBudget;
     readonly pool?: Partial<PoolBounds>;
+    /** How long a process takes to go. */
+    readonly stopMs?: number;
   } = {},
 ): ScriptedRuntime {
   const opened: OpenNative[] = [];
@@ -108,8 +111,7 @@ export function scriptedRuntime(
         async stop() {
           const isFirst = !wasStopped;
           wasStopped = true;
-          // A process takes its time to go.
-          await sleep(clock, 20);
+          await sleep(clock, stopMs);
           if (isFirst) stopped++;
           gone.resolve('It was stopped.');
           return { found: [], unstopped: [] };

@@ -2,6 +2,7 @@
 
 import { App } from '../app.tsx';
 import { createLocalStore, type LocalStore } from './local-store.ts';
+import { fetchParts } from '../panels/page-parts.ts';
 import { createRoot } from 'react-dom/client';
 import type { FileDoor } from '../panels/console-store.ts';
 
@@ -33,6 +34,8 @@ async function dot(): Promise<Blob> {
   return canvas.convertToBlob();
 }
 
+// Scenes are looked at as they are in the end.
+await fetchParts();
 const root = document.querySelector('#root');
 if (root !== null)
   createRoot(root).render(

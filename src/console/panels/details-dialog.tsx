@@ -1,19 +1,20 @@
 import { Dialog } from './dialog.tsx';
-import { durationText, usageText } from '../state/usage.ts';
+import { costText, durationText, spentText, usageText } from '../state/usage.ts';
 import { useConsole } from './use-console.ts';
 
 /** What is told of a turn beside its rows. */
 export function DetailsDialog({ onClose }: { readonly onClose: () => void }) {
   const last = useConsole((state) => state.lastTurn);
-  const total = useConsole((state) => state.usage);
+  const total = useConsole((state) => state.spent);
   if (last === null) return null;
-  const { details, usage, tookMs, responseId } = last;
+  const { details, spent, tookMs, responseId } = last;
   const facts = [
     ['Model', details.model],
     ['Took', durationText(tookMs)],
     ['Calls', String(details.calls)],
-    ['Tokens', usageText(usage) ?? 'not counted'],
-    ['Since the page was opened', usageText(total)],
+    ['Tokens', usageText(spent) ?? 'not counted'],
+    ['Cost', costText(spent) ?? 'no price is known'],
+    ['The session so far', spentText(total)],
     ['Response', responseId],
   ] as const;
   return (

@@ -1,16 +1,37 @@
-import { createMarkdownView, type MarkdownView } from '../markdown/create-markdown-view.ts';
+import { markdownPart } from './page-parts.ts';
 import { useLayoutEffect, useRef } from 'react';
+import { usePart } from './part.ts';
+import type { MarkdownView } from '../markdown/create-markdown-view.ts';
 
-/** @param live  Whether more of it is to come. */
-export function MarkdownBlock({ text, live }: { readonly text: string; readonly live: boolean }) {
+interface MarkdownBlockProps {
+  readonly text: string;
+  /** Whether more of it is to come. */
+  readonly live: boolean;
+}
+
+/** Plain until what reads markdown is there. */
+export function MarkdownBlock({ text, live }: MarkdownBlockProps) {
+  const part = usePart(markdownPart);
+  return part === null ? (
+    <div className="markdown plain-text">{text.trim()}</div>
+  ) : (
+    <Formatted text={text} live={live} create={part.createMarkdownView} />
+  );
+}
+
+interface FormattedProps extends MarkdownBlockProps {
+  readonly create: (element: HTMLElement) => MarkdownView;
+}
+
+function Formatted({ text, live, create }: FormattedProps) {
   const block = useRef<HTMLDivElement>(null);
   const view = useRef<MarkdownView>(null);
   useLayoutEffect(() => {
     if (block.current === null) return;
-    const made = createMarkdownView(block.current);
+    const made = create(block.current);
     view.current = made;
     return () => made.destroy();
-  }, []);
+  }, [create]);
   useLayoutEffect(() => {
     if (live) view.current?.update(text);
     else view.current?.finish(text);

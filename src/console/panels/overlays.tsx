@@ -1,29 +1,24 @@
-import { DeleteDialog } from './delete-dialog.tsx';
-import { DetailsDialog } from './details-dialog.tsx';
-import { FilePreview } from './file-preview.tsx';
-import { SettingsDialog } from './settings-dialog.tsx';
-import { ShareDialog } from './share-dialog.tsx';
+import { useCallback } from 'react';
+import { dialogsPart } from './page-parts.ts';
 import { useConsole, useStore } from './use-console.ts';
+import { usePart } from './part.ts';
+import type { DialogOverlay } from '../state/state.ts';
 
 /** The one dialog that is open. The picker and the search stand where they belong. */
 export function Overlays() {
-  const store = useStore();
   const overlay = useConsole((state) => state.overlay);
-  const close = () => store.dispatch({ type: 'overlay_closed' });
-  switch (overlay?.kind) {
-    case undefined:
-    case 'search':
-    case 'picker':
-      return null;
-    case 'share':
-      return <ShareDialog onClose={close} />;
-    case 'help':
-      return <SettingsDialog onClose={close} />;
-    case 'turn-details':
-      return <DetailsDialog onClose={close} />;
-    case 'preview':
-      return <FilePreview fileId={overlay.fileId} onClose={close} />;
-    case 'delete-session':
-      return <DeleteDialog sessionId={overlay.sessionId} onClose={close} />;
-  }
+  if (overlay === null || overlay.kind === 'search' || overlay.kind === 'picker') return null;
+  return <Opened overlay={overlay} />;
+}
+
+function Opened({ overlay }: { readonly overlay: DialogOverlay }) {
+  const store = useStore();
+  const close = useCallback(() => store.dispatch({ type: 'overlay_closed' }), [store]);
+  const onFailed = useCallback(() => {
+    close();
+    const message = 'This part of the page could not be loaded. If it stays so, load the page anew.';
+    store.dispatch({ type: 'failed', id: 'part', message });
+  }, [store, close]);
+  const dialogs = usePart(dialogsPart, onFailed);
+  return dialogs === null ? null : <dialogs.OpenDialog overlay={overlay} onClose={close} />;
 }

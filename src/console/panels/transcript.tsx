@@ -19,14 +19,8 @@ export function Transcript() {
   const busy = useConsole((state) => turnOf(state) !== null);
   const earlier = useConsole((state) => state.earlier);
   const older = useConsole((state) => state.newest !== null);
-  const { scroller, content, following, jump } = useFollowEnd();
+  const { scroller, content, following } = useFollowEnd();
   useKeptPlace(scroller, rows, earlier === 'loading');
-  const toLatest = () => {
-    const { session } = store.getState();
-    // Older rows have taken the place of the newest ones.
-    if (older && session.kind === 'open') store.dispatch({ type: 'session_opened', sessionId: session.id });
-    jump();
-  };
   return (
     <div className="transcript-frame">
       <div
@@ -55,7 +49,7 @@ export function Transcript() {
         </div>
       </div>
       {(!following || older) && rows.length > 0 && (
-        <button type="button" className="jump" onClick={toLatest}>
+        <button type="button" className="jump" onClick={() => store.dispatch({ type: 'newest_asked' })}>
           <Icon name="down" />
           Jump to latest
         </button>

@@ -1,23 +1,27 @@
-import { durationText, usageText } from '../state/usage.ts';
+import { costText, durationText, spentText, usageText } from '../state/usage.ts';
 import { useConsole, useStore } from './use-console.ts';
 
-/** What the last turn took, below its end line; more on asking. */
+/** Below the last end line: what the turn took, and the whole session; more on asking. */
 export function TurnFoot() {
   const store = useStore();
   const ready = useConsole((state) => state.phase.name === 'ready' && state.newest === null);
   const last = useConsole((state) => state.lastTurn);
-  if (!ready || last === null) return null;
-  const told = [last.details.model, durationText(last.tookMs), usageText(last.usage)].filter((each) => each !== null);
+  const total = useConsole(({ spent }) => costText(spent) ?? usageText(spent));
+  const turn = last === null ? [] : [last.details.model, durationText(last.tookMs), spentText(last.spent)];
+  const told = [...turn, total === null ? null : `session ${total}`].filter((each) => each !== null);
+  if (!ready || told.length === 0) return null;
   return (
     <p className="turn-foot">
       <span>{told.join(' · ')}</span>
-      <button
-        type="button"
-        className="quiet-button"
-        onClick={() => store.dispatch({ type: 'overlay_opened', overlay: { kind: 'turn-details' } })}
-      >
-        Details
-      </button>
+      {last !== null && (
+        <button
+          type="button"
+          className="quiet-button"
+          onClick={() => store.dispatch({ type: 'overlay_opened', overlay: { kind: 'turn-details' } })}
+        >
+          Details
+        </button>
+      )}
     </p>
   );
 }

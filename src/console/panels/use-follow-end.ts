@@ -12,23 +12,20 @@ export interface FollowEnd {
   readonly scroller: RefObject<HTMLDivElement | null>;
   readonly content: RefObject<HTMLDivElement | null>;
   readonly following: boolean;
-  readonly jump: () => void;
 }
 
 export function useFollowEnd(): FollowEnd {
   const store = useStore();
   const [scroller, content] = [useRef<HTMLDivElement>(null), useRef<HTMLDivElement>(null)];
   const [following, setFollowing] = useState(true);
-  const jump = useRef(() => {});
   useEffect(() => {
     const [view, inner] = [scroller.current, content.current];
     if (view === null || inner === null) return;
     const follower = followEnd({ view, inner, onChange: setFollowing });
-    jump.current = follower.jump;
     const ends = [follower.end, store.onPageEffect((effect) => effect.type === 'follow' && setTimeout(follower.jump))];
     return () => ends.forEach((end) => end());
   }, [store, scroller, content]);
-  return { scroller, content, following, jump: () => jump.current() };
+  return { scroller, content, following };
 }
 
 interface Follower {

@@ -1,6 +1,7 @@
 // A session as it is read when it is opened (C-037), and its older turns (C-038). A turn is read as the log of its events;
 // where that is kept no more, or is very long, as the response that it left.
 
+import { spentByAll } from '../../views/session-spending.ts';
 import { foldStored } from '../state/from-history.ts';
 import { earlierRows } from '../state/load-earlier.ts';
 import { mayPass } from './call-failures.ts';
@@ -29,6 +30,7 @@ export async function readSession(
     session,
     turns,
     more,
+    spent: spentByAll(items),
     running: running === null ? null : { ...startOf(running), replayUntil: kept.readCursor(running.id) },
     ...kept.readDraft(sessionId),
   };

@@ -63,7 +63,7 @@ async function previewText(
   const [start, most] = [0, maxUnits * 4];
   const got = await (await read({ start, end: Math.min(bytes, most) - 1 })).arrayBuffer();
   const text = new TextDecoder().decode(got);
-  if (text.includes('\0')) return { kind: 'none', why: 'binary' };
+  if (text.includes('\0')) return { kind: 'none', why: 'This file is not text; it can be downloaded.' };
   return {
     kind: 'text',
     text: text.slice(0, maxUnits).toWellFormed(),

@@ -1,4 +1,4 @@
-import type { Approval, Harness, ModelCatalog, SessionShare, UhpFile, UhpResponse, UhpSession } from './wire.ts';
+import type { Approval, Harness, ModelCatalog, SessionShare, Spent, UhpFile, UhpResponse, UhpSession } from './wire.ts';
 import type { Attachment, Chip, Composer, Overlay, Preferences } from './state.ts';
 import type { Row, TurnId } from './row.ts';
 import type { StoredTurn } from './stored-turn.ts';
@@ -24,6 +24,8 @@ export type PersonAction =
   | { readonly type: 'prompt_recalled' }
   | { readonly type: 'row_toggled'; readonly row: string; readonly open: boolean }
   | { readonly type: 'load_earlier' }
+  /** Back from older rows. */
+  | { readonly type: 'newest_asked' }
   | { readonly type: 'verdict_given'; readonly approvalId: string; readonly verdict: Verdict }
   | { readonly type: 'approval_dismissed'; readonly approvalId: string }
   | { readonly type: 'choice_changed'; readonly choice: Partial<Pick<Composer, 'model' | 'harness' | 'cwd'>> }
@@ -94,6 +96,8 @@ export type SessionAction =
       /** Whether older ones were left out. */
       readonly more: boolean;
       readonly running: RunningTurn | null;
+      /** By all its turns. */
+      readonly spent: Spent;
       readonly draft: Partial<Composer>;
       readonly chips: readonly Chip[];
     }

@@ -1,7 +1,7 @@
 // The one line that every turn ends with (C-030).
 
 import { collapse, shorten } from './utf8.ts';
-import type { Ending } from './turn-event.ts';
+import type { Ending, TurnEnd } from './turn-event.ts';
 import type { UhpResponse } from './wire.ts';
 
 export interface EndLine {
@@ -11,6 +11,11 @@ export interface EndLine {
 
 export const endPrefix = 'Turn ended ·';
 const maxDetailUnits = 280;
+
+/** An end of which no more is known than how. */
+export function bareEnd(ending: Ending): TurnEnd {
+  return { type: 'ended', ending, text: '', spent: {}, undelivered: [], cwd: null };
+}
 
 export function endLine(ending: Ending): EndLine {
   switch (ending.kind) {

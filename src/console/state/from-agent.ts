@@ -1,6 +1,6 @@
-import { endingOf } from './end-line.ts';
+import { bareEnd, endingOf } from './end-line.ts';
 import type { AgentEvent } from './wire.ts';
-import type { TurnEnd, TurnEvent } from './turn-event.ts';
+import type { TurnEvent } from './turn-event.ts';
 
 /** What an event of `POST /api/agent` is for the page (A-020). */
 export function fromAgent(event: AgentEvent): readonly TurnEvent[] {
@@ -18,17 +18,15 @@ export function fromAgent(event: AgentEvent): readonly TurnEvent[] {
     case 'attempt_reset':
       return [{ type: 'attempt_reset', index: null, kept: event.kept, retryInMs: null }];
     case 'done':
-      return [{ ...plainEnd, ending: { kind: 'finished' }, text: event.text, cwd: event.cwd ?? null }];
+      return [{ ...bareEnd({ kind: 'finished' }), text: event.text, cwd: event.cwd ?? null }];
     case 'error':
-      return [{ ...plainEnd, ending: endingOf({ text: event.error, status: event.status ?? null }) }];
+      return [bareEnd(endingOf({ text: event.error, status: event.status ?? null }))];
     default:
       // Of a newer server.
       event satisfies never;
       return [];
   }
 }
-
-const plainEnd: Omit<TurnEnd, 'ending'> = { type: 'ended', text: '', usage: null, undelivered: [], cwd: null };
 
 /** A JSON answer with a trace (V19): each call is over, and its summary is all that is known of it. */
 export function fromAgentAnswer({ text, toolTrace = [], cwd }: AgentAnswer): readonly TurnEvent[] {

@@ -2,6 +2,7 @@
 // give nothing; they move the cursor all the same.
 
 import { endingOfResponse } from './end-line.ts';
+import { spentBy } from '../../views/session-spending.ts';
 import type { Approval, OutputItem, TaskEvent, UhpResponse } from './wire.ts';
 import type { TurnEnd, TurnEvent } from './turn-event.ts';
 
@@ -98,7 +99,7 @@ export function endOf(response: UhpResponse): TurnEnd {
     type: 'ended',
     ending: endingOfResponse(response) ?? { kind: 'error', detail: 'stream ended early' },
     text: response.output.map((item) => (item.type === 'message' ? messageText(item) : '')).join(''),
-    usage: response.usage,
+    spent: spentBy(response),
     undelivered: textsIn(response.metadata['reins_undelivered']),
     cwd: null,
   };

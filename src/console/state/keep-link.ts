@@ -6,6 +6,7 @@
 // L2. While there is no stream the response is read every 4 seconds. One that has ended ends the turn.
 // L3. Whoever asks for a stream closes the one before it.
 
+import { bareEnd } from './end-line.ts';
 import { endOf } from './from-uhp.ts';
 import { endTurn } from './run-turn.ts';
 import { eventsOfResponse } from './from-history.ts';
@@ -51,8 +52,7 @@ export function loseStream(state: ConsoleState, { turn: id, why, random, atMs }:
 
 /** Bytes that end are no end (V21): here nobody can take the turn up again. */
 function endEarly(state: ConsoleState, turn: Turn, atMs: number): Reduced {
-  const ending = { kind: 'error', detail: 'stream ended early' } as const;
-  const end = { type: 'ended', ending, text: '', usage: null, undelivered: [], cwd: null } as const;
+  const end = bareEnd({ kind: 'error', detail: 'stream ended early' });
   return endTurn(state, { rows: state.rows, turn }, { end, atMs });
 }
 

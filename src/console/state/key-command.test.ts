@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { busyRig, createRig } from './rig.ts';
 import { followsEnd, goesToEnd, scrollFollow, type ScrollEvent } from './scroll-follow.ts';
 import { keyCommand, type KeyPress } from './key-command.ts';
-import { sumUsage, usageText } from './usage.ts';
+import { costText, spentText, usageText } from './usage.ts';
 
 const press = (key: string, of: Partial<KeyPress> = {}): KeyPress => ({
   key,
@@ -74,14 +74,23 @@ test('C-075: the end is followed from within 64 pixels, until a person scrolls u
 });
 
 test('usage that nobody counted stays unknown', () => {
-  expect(sumUsage(null, null)).toBeNull();
-  expect(sumUsage({ input_tokens: 12_000 }, { input_tokens: 340, output_tokens: 5 })).toEqual({
-    input_tokens: 12_340,
-    output_tokens: 5,
-  });
   expect([
-    usageText(null),
-    usageText({ input_tokens: 12_340, output_tokens: 5 }),
-    usageText({ output_tokens: 5 }),
+    usageText({}),
+    usageText({ reins_usage: { input_tokens: 12_340, output_tokens: 5 } }),
+    usageText({ reins_usage: { output_tokens: 5 } }),
   ]).toEqual([null, '12,340 tokens in · 5 out', '5 tokens out']);
+});
+
+test('a cost is told as exactly as it is known, and not at all where no price is', () => {
+  const of = (dollars: number, estimated = false) => costText({ reins_cost: { dollars, estimated } });
+  expect([costText({}), of(0), of(0.000_02), of(0.0412), of(12.3, true)]).toEqual([
+    null,
+    '$0.00',
+    'under $0.0001',
+    '$0.0412',
+    'about $12.30',
+  ]);
+  expect(spentText({ reins_usage: { output_tokens: 5 }, reins_cost: { dollars: 2, estimated: false } })).toBe(
+    '5 tokens out · $2.00',
+  );
 });

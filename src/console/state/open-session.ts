@@ -46,7 +46,7 @@ export function openSession(state: ConsoleState, sessionId: string | null): Redu
 }
 
 export function takeSession(state: ConsoleState, action: Of<'session_loaded'>): Reduced {
-  const { session, turns, more, running, draft, chips } = action;
+  const { session, turns, more, running, spent, draft, chips } = action;
   if (state.session.kind !== 'loading' || state.session.id !== session.id) return stay(state);
   const folded = turns.map(foldStored);
   const rows = folded.flatMap((turn) => turn.rows);
@@ -57,6 +57,7 @@ export function takeSession(state: ConsoleState, action: Of<'session_loaded'>): 
     session: { kind: 'open', id: session.id, title: session.title, tip: turns.at(-1)?.id ?? null },
     rows: rows.slice(-maxRows),
     earlier: more || rows.length > maxRows ? 'more' : 'none',
+    spent,
     todos: folded.findLast(({ todos }) => todos !== null)?.todos ?? null,
     composer: { ...state.composer, ...draft },
     // What a task has read waits no more; and nothing is sent because a page was opened.

@@ -6,6 +6,7 @@ import { dismissApproval, giveVerdict } from './approvals.ts';
 import { openSession } from './open-session.ts';
 import { sessionIdOf, turnOf } from './state.ts';
 import { stay, withEffects } from './reduced.ts';
+import { toNewest } from './run-turn.ts';
 import { stop } from './stop-turn.ts';
 import type { Handlers } from './handlers.ts';
 import type { PersonAction } from './action.ts';
@@ -27,6 +28,7 @@ export const personHandlers: Handlers<PersonAction['type']> = {
     return stay({ ...state, opened: new Map(state.opened).set(row, open) });
   },
   load_earlier: askEarlier,
+  newest_asked: (state) => withEffects(toNewest(state), { type: 'follow' }),
   verdict_given: (state, { approvalId, verdict }) => giveVerdict(state, approvalId, verdict),
   approval_dismissed: (state, { approvalId, atMs }) => dismissApproval(state, approvalId, atMs),
   choice_changed: (state, { choice }) => kept(changeComposer(state, choice)),

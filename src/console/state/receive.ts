@@ -140,6 +140,7 @@ function openedBy(
     session: { kind: 'open', id: sessionId, title, tip: responseId },
     files: [],
     todos: null,
+    spent: {},
     share: { kind: 'unknown' },
   };
   // What was kept for a session without a name is now kept for this one.

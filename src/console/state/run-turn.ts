@@ -9,7 +9,7 @@ import { push, type Page } from './page.ts';
 import { andThen, stay, withEffects, withRows, type Reduced } from './reduced.ts';
 import { saveDraft } from './save-draft.ts';
 import { sessionIdOf, type Chip, type ConsoleState, type Queue } from './state.ts';
-import { sumUsage } from './usage.ts';
+import { spentByAll } from '../../views/session-spending.ts';
 import type { Effect } from './effect.ts';
 import type { TurnEnd } from './turn-event.ts';
 
@@ -37,7 +37,7 @@ export function startTurn(before: ConsoleState, message: Message, atMs: number):
   );
 }
 
-function toNewest(state: ConsoleState): ConsoleState {
+export function toNewest(state: ConsoleState): ConsoleState {
   return state.newest === null ? state : { ...state, rows: state.newest, newest: null, earlier: 'more' };
 }
 
@@ -90,8 +90,8 @@ export function endTurn(
     session:
       state.session.kind === 'open' && responseId !== null ? { ...state.session, tip: responseId } : state.session,
     queue: settleQueue(state.queue, finished),
-    lastTurn: { id: turn.id, responseId, details: turn.details, usage: end.usage, tookMs: atMs - turn.startedMs },
-    usage: sumUsage(state.usage, end.usage),
+    lastTurn: { id: turn.id, responseId, details: turn.details, spent: end.spent, tookMs: atMs - turn.startedMs },
+    spent: spentByAll([state.spent, end.spent]),
     composer: finished && end.cwd !== null ? { ...state.composer, cwd: end.cwd } : state.composer,
   };
   const line = endLine(ending);

@@ -57,6 +57,7 @@ export function loadedRig({
       turns: Array.from({ length: turns }, (_, at) => storedTurn(at)),
       more,
       running,
+      spent: { reins_usage: { output_tokens: 10 }, reins_cost: { dollars: 1, estimated: false } },
       draft: {},
       chips: [],
     });

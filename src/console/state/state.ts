@@ -1,7 +1,7 @@
 // All that the page knows. Plain data, never changed in place: what did not change is the same object as before, so a view that
 // compares by identity draws only what is new.
 
-import type { Approval, Harness, ModelCatalog, SessionShare, UhpFile, UhpSession, UhpUsage } from './wire.ts';
+import type { Approval, Harness, ModelCatalog, SessionShare, UhpFile, UhpSession, Spent } from './wire.ts';
 import type { Row, TurnId } from './row.ts';
 import type { Todos } from './turn-event.ts';
 import type { Transport, Turn, TurnDetails } from './turn.ts';
@@ -27,8 +27,8 @@ export interface ConsoleState {
   readonly composer: Composer;
   /** Of the last turn that ended. */
   readonly lastTurn: EndedTurn | null;
-  /** Of the turns that ended since the session was opened; absent figures stay absent. */
-  readonly usage: UhpUsage | null;
+  /** By all turns of the session that have ended. */
+  readonly spent: Spent;
   readonly share: Share;
   readonly sessions: SessionList;
   readonly catalogue: Catalogue;
@@ -111,7 +111,7 @@ export interface EndedTurn {
   readonly id: TurnId;
   readonly responseId: string | null;
   readonly details: TurnDetails;
-  readonly usage: UhpUsage | null;
+  readonly spent: Spent;
   readonly tookMs: number;
 }
 
@@ -147,7 +147,11 @@ export interface Preferences {
 }
 
 export type Overlay =
-  | { readonly kind: 'search' | 'picker' | 'share' | 'help' | 'turn-details' }
+  /** These stand where they belong; the others are dialogs. */
+  { readonly kind: 'search' } | { readonly kind: 'picker' } | DialogOverlay;
+
+export type DialogOverlay =
+  | { readonly kind: 'share' | 'help' | 'turn-details' }
   | { readonly kind: 'preview'; readonly fileId: string }
   | { readonly kind: 'delete-session'; readonly sessionId: string };
 
@@ -171,7 +175,7 @@ export const initialState: ConsoleState = {
   queue: { chips: [], resting: false },
   composer: { draft: '', model: null, harness: null, cwd: null, fork: null, attachments: [] },
   lastTurn: null,
-  usage: null,
+  spent: {},
   share: { kind: 'unknown' },
   sessions: { items: [], next: null, loading: false, query: '', applied: '', highlighted: null, titles: {} },
   catalogue: { models: null, harnesses: [], steering: false },

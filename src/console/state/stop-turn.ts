@@ -1,5 +1,6 @@
 // Stop: the cancel call, then whichever is first of its answer and the stream (C-032). Leaving the page stops nothing.
 
+import { bareEnd } from './end-line.ts';
 import { endTurn } from './run-turn.ts';
 import { responseOf, type Turn } from './turn.ts';
 import { stay, withEffects, type Reduced } from './reduced.ts';
@@ -24,15 +25,7 @@ export function stop(state: ConsoleState, atMs: number): Reduced {
 }
 
 function endStopped(state: ConsoleState, turn: Turn, atMs: number): Reduced {
-  const end = {
-    type: 'ended',
-    ending: { kind: 'stopped' },
-    text: '',
-    usage: null,
-    undelivered: [],
-    cwd: null,
-  } as const;
-  return endTurn(state, { rows: state.rows, turn }, { end, atMs });
+  return endTurn(state, { rows: state.rows, turn }, { end: bareEnd({ kind: 'stopped' }), atMs });
 }
 
 export function failCancel(

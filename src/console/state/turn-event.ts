@@ -1,4 +1,4 @@
-import type { Approval, UhpUsage } from './wire.ts';
+import type { Approval, Spent } from './wire.ts';
 
 /** How a turn ended (C-030). */
 export type Ending =
@@ -70,8 +70,8 @@ export interface TurnEnd {
   readonly ending: Ending;
   /** Empty: none, or it is not known; it wipes nothing. */
   readonly text: string;
-  /** Null: nobody counted. */
-  readonly usage: UhpUsage | null;
+  /** What nobody counted is absent. */
+  readonly spent: Spent;
   /** Steering messages that no step read. */
   readonly undelivered: readonly string[];
   /** Of the simple mode; null: no file tool ran. */

@@ -1,7 +1,7 @@
 import { attached, failRead, loseStream, pollOnly, readResponse, winSlot } from './keep-link.ts';
 import { failSteer } from './queue.ts';
 import { endTurn } from './run-turn.ts';
-import { endingOf } from './end-line.ts';
+import { bareEnd, endingOf } from './end-line.ts';
 import { failCancel, markSent } from './stop-turn.ts';
 import { receive, takeAll } from './receive.ts';
 import { refuseDecision, takeDecision } from './approvals.ts';
@@ -18,8 +18,7 @@ export const turnHandlers: Handlers<TurnAction['type']> = {
   refused(state, { turn: id, status, message, atMs }) {
     const turn = turnOf(state);
     if (turn === null || turn.id !== id) return stay(state);
-    const ending = endingOf({ text: message, status });
-    const end = { type: 'ended', ending, text: '', usage: null, undelivered: [], cwd: null } as const;
+    const end = bareEnd(endingOf({ text: message, status }));
     return endTurn(state, { rows: state.rows, turn }, { end, atMs });
   },
   attached: (state, { turn }) => attached(state, turn),

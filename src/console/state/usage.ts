@@ -1,33 +1,28 @@
-import type { UhpUsage } from './wire.ts';
-
-type Figure = keyof UhpUsage;
-const figures: readonly Figure[] = [
-  'input_tokens',
-  'output_tokens',
-  'total_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-];
-
-/** What nobody counted stays unknown; it is not zero. */
-export function sumUsage(a: UhpUsage | null, b: UhpUsage | null): UhpUsage | null {
-  if (a === null || b === null) return a ?? b;
-  const sums = figures.flatMap((name) => {
-    const [one, other] = [a[name], b[name]];
-    return one === undefined && other === undefined ? [] : [[name, (one ?? 0) + (other ?? 0)] as const];
-  });
-  return Object.fromEntries(sums);
-}
+import type { Spent } from './wire.ts';
 
 /** `12,340 tokens in · 512 out · 9,000 from cache`; null where nothing is known. */
-export function usageText(usage: UhpUsage | null): string | null {
-  if (usage === null) return null;
+export function usageText({ reins_usage: usage = {} }: Spent): string | null {
   const { input_tokens: sent, output_tokens: made, cache_read_tokens: cached } = usage;
   const parts = [
     sent === undefined ? [] : [`${count(sent)} tokens in`],
     made === undefined ? [] : [`${count(made)}${sent === undefined ? ' tokens' : ''} out`],
     cached === undefined || cached === 0 ? [] : [`${count(cached)} from cache`],
   ].flat();
+  return parts.length === 0 ? null : parts.join(' · ');
+}
+
+/** `$0.0412`; `about` where a price, or a part of what was used, is not known for sure. Null: no price is known. */
+export function costText({ reins_cost: cost }: Spent): string | null {
+  if (cost === undefined) return null;
+  const { dollars, estimated } = cost;
+  const small = dollars > 0 && dollars < 0.000_1;
+  const digits = dollars !== 0 && dollars < 1 ? 4 : 2;
+  return `${estimated ? 'about ' : ''}${small ? 'under $0.0001' : `$${dollars.toFixed(digits)}`}`;
+}
+
+/** Tokens and money in one line; null where nothing is known. */
+export function spentText(spent: Spent): string | null {
+  const parts = [usageText(spent), costText(spent)].filter((part) => part !== null);
   return parts.length === 0 ? null : parts.join(' · ');
 }
 

@@ -189,7 +189,7 @@ test('V14, C-032: over the task, the stop is settled by the answer of the cancel
     type: 'ended',
     ending: { kind: 'stopped' },
     text: '',
-    usage: null,
+    spent: {},
     undelivered: [],
     cwd: null,
   } as const;

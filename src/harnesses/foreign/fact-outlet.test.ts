@@ -62,3 +62,19 @@ test('O4, P-076, H-122: deltas that nobody takes are joined; what is still too m
   expect([facts.length, facts.at(-1)]).toMatchObject([10_001, { end: { error: { type: 'AdapterOverflowError' } } }]);
   expect(overflows).toEqual(['stopped']);
 });
+
+test('O2, O3: a runtime that makes up names for ever fills nothing: a hundred of each are kept, and each once', async () => {
+  const { outlet, warned } = rig();
+  for (let n = 0; n < 1_000; n++) {
+    outlet.tell([{ is: 'degraded', what: 'mcp:dead' }]);
+    outlet.tell([
+      { is: 'degraded', what: `mcp:${n}` },
+      { is: 'unknown', kind: `${n}` },
+    ]);
+  }
+  const turn = outlet.open();
+  outlet.tell([done]);
+  const facts = await turn.take();
+  expect([facts.length, warned.length]).toEqual([101, 100]);
+  expect(facts.filter((fact) => fact.is === 'degraded' && fact.what === 'mcp:dead')).toHaveLength(1);
+});

@@ -54,3 +54,28 @@ test('it is full by number or by size, and has room for an end nevertheless', as
   expect(await few.take()).toHaveLength(3);
   expect(few.isFull).toBe(false);
 });
+
+test('H-122, P-076: whatever is said in whole weighs what it is long, and progress that is joined nothing', () => {
+  const queueOf = () => createFactQueue(systemClock, { facts: 100, units: 1_000 });
+  const long = 'x'.repeat(1_000);
+  const call = { id: 'c', name: 'write', input: { content: long } };
+  const wholes: readonly NativeFact[] = [
+    { is: 'text-whole', key: 'a', text: long },
+    { is: 'thinking-whole', key: 'a', text: long },
+    { is: 'call-whole', call },
+    { is: 'call-running', call },
+    { is: 'gate', request: 'r', call },
+    { is: 'question', request: 'r', call, questions: [] },
+    { is: 'call-ended', id: 'c', outcome: 'ok', content: long },
+    { is: 'engine-said', text: long, purpose: 'p' },
+    { is: 'todos', todos: [{ content: long, status: 'pending' }] },
+  ];
+  for (const fact of wholes) {
+    const queue = queueOf();
+    void queue.put(fact);
+    expect([fact.is, queue.isFull]).toEqual([fact.is, true]);
+  }
+  const quiet = queueOf();
+  for (let beat = 0; beat < 5_000; beat++) void quiet.put({ is: 'progress' });
+  expect(quiet.isFull).toBe(false);
+});

@@ -64,16 +64,8 @@ function join(a: NativeFact, b: NativeFact): NativeFact | null {
 }
 
 function unitsOf(fact: NativeFact): number {
-  switch (fact.is) {
-    case 'text':
-    case 'thinking':
-    case 'call-output':
-      return fact.text.length;
-    case 'call-input':
-      return fact.piece.length;
-    case 'progress':
-      return 0; // however many, they are joined
-    default:
-      return JSON.stringify(fact).length;
-  }
+  if (fact.is === 'text' || fact.is === 'thinking' || fact.is === 'call-output') return fact.text.length;
+  if (fact.is === 'call-input') return fact.piece.length;
+  // However often it is said, it is joined.
+  return fact.is === 'progress' ? 0 : JSON.stringify(fact).length;
 }

@@ -4,7 +4,7 @@
 // F1. One process tree a session, opened when a turn needs it, kept warm between turns, and let go when it has been idle, when
 //     there are too many, or when the next turn needs another configuration. What was let go is resumed (H-074).
 
-import { createWarmSessions } from './warm-sessions.ts';
+import { WarmSessions } from './warm-sessions.ts';
 import { ForeignRun } from './foreign-run.ts';
 import type { ForeignParts } from './foreign-parts.ts';
 import type { ForeignRuntime } from './runtime.ts';
@@ -16,7 +16,7 @@ export interface ForeignAdapter extends HarnessAdapter, AsyncDisposable {
 
 export function createForeignAdapter(runtime: ForeignRuntime, parts: ForeignParts): ForeignAdapter {
   const { base, label, providers } = runtime;
-  const warm = createWarmSessions(parts.warm, parts);
+  const warm = new WarmSessions(parts.warm, parts);
   const choose = (requested: string | null) => parts.models.choose(requested, providers);
   return {
     base,

@@ -99,7 +99,11 @@ export class ForeignRun {
   }
 
   /** @param before  The conversation that the prompt goes on from: what a runtime that does not remember it is told (R2). */
-  async *#run(state: RunState, input: NativeInput, o: { readonly before: readonly Message[]; readonly opened?: WarmProcess }): Drive {
+  async *#run(
+    state: RunState,
+    input: NativeInput,
+    o: { readonly before: readonly Message[]; readonly opened?: WarmProcess },
+  ): Drive {
     const book = new TurnBook(state, this.#o.parts.models.nativeName(state.requested));
     const { session, extras } = o.opened ?? (yield* this.#open(state));
     for (const what of extras.degraded) book.degrade(what);
@@ -117,7 +121,7 @@ export class ForeignRun {
 
   async *#drive(state: RunState, live: LiveTurn): Drive {
     const { parts, options, turn, warm, runtime } = this.#o;
-    warm.unpark(options.sessionId);
+    warm.park(options.sessionId, null);
     live.session.meter.begin(state);
     yield* driveTurn(state, {
       ...turn,
@@ -128,8 +132,7 @@ export class ForeignRun {
       silence: parts.silence,
       judge: (gate, current) => this.#judge(gate, current),
       keep(kept) {
-        if (kept === null) warm.unpark(options.sessionId);
-        else warm.park(options.sessionId, { runId: state.runId, live: kept });
+        warm.park(options.sessionId, kept === null ? null : { runId: state.runId, live: kept });
       },
     });
   }

@@ -70,110 +70,117 @@ interface Entry extends WarmProcess {
   cancelTimer: () => void;
 }
 
-export interface WarmSessions extends AsyncDisposable {
+/** From the last word to a spoiled process to its end. */
+const spoiledMs = 5_000;
+const againMs = 10_000;
+
+export class WarmSessions implements AsyncDisposable {
+  readonly #limits: WarmLimits;
+  readonly #o: { readonly clock: Clock; readonly logger: Logger; readonly pool: ProcessPool };
+  readonly #entries = new Map<SessionId, Entry>();
+  readonly #opening = new Map<SessionId, Promise<unknown>>();
+
+  constructor(
+    limits: WarmLimits,
+    parts: { readonly clock: Clock; readonly logger: Logger; readonly pool: ProcessPool },
+  ) {
+    this.#limits = limits;
+    this.#o = parts;
+  }
+
   /**
    * The one of this session, if it is as it should be; else another in its place, as soon as there is room.
    * @throws NoRoomError
    * @throws RuntimeFault  The one before cannot be stopped.
    */
-  take(sessionId: SessionId, holder: Holder, options: TakeOptions): Promise<WarmProcess>;
+  async take(sessionId: SessionId, holder: Holder, options: TakeOptions): Promise<WarmProcess> {
+    // One after the other: a turn that was given up may still be opening.
+    while (this.#opening.has(sessionId)) await this.#opening.get(sessionId)?.catch(() => undefined);
+    const taken = this.#take(sessionId, holder, options);
+    this.#opening.set(sessionId, taken);
+    try {
+      return await taken;
+    } finally {
+      this.#opening.delete(sessionId);
+    }
+  }
+
   /** Nothing, where another has it (M1). */
-  release(sessionId: SessionId, holder: Holder): Promise<void>;
-  /** Its run is to wait for a person, once the holder lets go. */
-  park(sessionId: SessionId, run: ParkedRun): void;
-  /** Its run goes on. */
-  unpark(sessionId: SessionId): void;
+  async release(sessionId: SessionId, holder: Holder): Promise<void> {
+    await this.#opening.get(sessionId)?.catch(() => undefined);
+    const entry = this.#entries.get(sessionId);
+    if (entry?.state.at !== 'busy' || entry.state.holder !== holder) return;
+    const { run, then } = entry.state;
+    if (then === 'ended' || (then === 'kept-if-parked' && run === null)) return void (await this.discard(sessionId));
+    const { idleSeconds, parkSeconds } = this.#limits;
+    if (run === null) this.#enter(entry, { at: 'idle' }, idleSeconds * 1_000);
+    else this.#enter(entry, { at: 'parked', run, then }, parkSeconds * 1_000);
+  }
+
+  /** Its run is to wait for a person once the holder lets go; null: it goes on. */
+  park(sessionId: SessionId, run: ParkedRun | null): void {
+    const entry = this.#entries.get(sessionId);
+    if (entry?.state.at === 'busy') entry.state = { ...entry.state, run };
+  }
+
   /** The turn of a run that waited, which is the holder's now; null: its process is not there any more. */
-  resume(sessionId: SessionId, runId: RunId, holder: Holder): LiveTurn | null;
-  has(sessionId: SessionId): boolean;
-  /** Ends what the session has, is opening or is ending. Gives what could not be stopped; does not reject. */
-  discard(sessionId: SessionId): Promise<readonly string[]>;
-}
-
-/** From the last word to a spoiled process to its end. */
-const spoiledMs = 5_000;
-const againMs = 10_000;
-
-export function createWarmSessions(
-  limits: WarmLimits,
-  { clock, logger, pool }: { readonly clock: Clock; readonly logger: Logger; readonly pool: ProcessPool },
-): WarmSessions {
-  const entries = new Map<SessionId, Entry>();
-  const opening = new Map<SessionId, Promise<unknown>>();
-
-  /** @param endInMs  Unless another state is entered before. Absent: it stays. */
-  function enter(entry: Entry, state: State, endInMs?: number): void {
-    entry.cancelTimer();
-    entry.state = state;
-    entry.cancelTimer = endInMs === undefined ? () => undefined : clock.timer(endInMs, () => dismiss(entry));
-    // Last: a pool that has no use for it says so at once.
-    entry.place.use(state.at);
-  }
-
-  /** From here on nobody is given it, whoever stops it and however long that takes. */
-  function end(entry: Entry): Promise<StoppedTree> {
-    if (entry.state.at === 'leaving' && entry.state.stopped !== null) return entry.state.stopped;
-    const stopped = entry.stop().then(
-      (tree) => {
-        if (entries.get(entry.sessionId) === entry) entries.delete(entry.sessionId);
-        entry.place[Symbol.dispose]();
-        return tree;
-      },
-      (cause: unknown) => {
-        logger.warn('A runtime did not stop.', { sessionId: entry.sessionId, cause: String(cause) });
-        enter(entry, { at: 'leaving', stopped: null }, againMs);
-        throw cause;
-      },
-    );
-    enter(entry, { at: 'leaving', stopped });
-    return stopped;
-  }
-
-  /** Of an entry whose end nobody waits for: what goes wrong is logged already. */
-  function dismiss(entry: Entry): void {
-    end(entry).catch(() => undefined);
-  }
-
-  /** M3. */
-  function giveUp(entry: Entry, endInMs?: number): void {
+  resume(sessionId: SessionId, runId: RunId, holder: Holder): LiveTurn | null {
+    const entry = this.#entries.get(sessionId);
+    if (entry === undefined) return null;
     const { state } = entry;
-    if (state.at === 'busy') enter(entry, { ...state, then: 'ended' }, endInMs);
-    else dismiss(entry);
+    if (state.at === 'idle' || state.at === 'leaving' || state.then === 'ended') return null;
+    const { run, then } = state;
+    if (run?.runId !== runId) return null;
+    this.#enter(entry, { at: 'busy', holder, run, then });
+    return run.live;
   }
 
-  async function discard(sessionId: SessionId): Promise<readonly string[]> {
-    await opening.get(sessionId)?.catch(() => undefined);
-    const entry = entries.get(sessionId);
+  has(sessionId: SessionId): boolean {
+    return (this.#entries.get(sessionId)?.state.at ?? 'leaving') !== 'leaving';
+  }
+
+  /** Ends what the session has, is opening or is ending. Gives what could not be stopped; does not reject. */
+  async discard(sessionId: SessionId): Promise<readonly string[]> {
+    await this.#opening.get(sessionId)?.catch(() => undefined);
+    const entry = this.#entries.get(sessionId);
     if (entry === undefined) return [];
-    const stopped = await end(entry).catch(() => null);
+    const stopped = await this.#end(entry).catch(() => null);
     return stopped?.unstopped ?? ['The agent did not confirm that it stopped.'];
   }
 
-  async function takeOne(
+  /** @throws RuntimeFault  Something could not be stopped. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const all = new Set([...this.#entries.keys(), ...this.#opening.keys()]);
+    const left = (await Promise.all([...all].map((each) => this.discard(each)))).flat();
+    for (const entry of this.#entries.values()) entry.cancelTimer();
+    if (left.length > 0) throw new RuntimeFault(harnessError(`Could not be stopped: ${left.join(', ')}.`));
+  }
+
+  async #take(
     sessionId: SessionId,
     holder: Holder,
     { fingerprint, isLast, open, ...request }: TakeOptions,
   ): Promise<WarmProcess> {
     const busy = { at: 'busy', holder, run: null, then: isLast ? 'kept-if-parked' : 'kept' } as const;
-    const known = entries.get(sessionId);
+    const known = this.#entries.get(sessionId);
     if (known?.fingerprint === fingerprint && isFree(known)) {
-      enter(known, busy);
+      this.#enter(known, busy);
       return known;
     }
     if (known !== undefined)
-      await end(known).catch((cause: unknown) => {
+      await this.#end(known).catch((cause: unknown) => {
         throw new RuntimeFault(harnessError('The last process of the session could not be stopped.'), { cause });
       });
     // Of one that is opened, which it is when somebody may want its place.
     let made: Entry | null = null;
-    const place = await pool.take({ ...request, end: () => void (made !== null && dismiss(made)) });
+    const place = await this.#o.pool.take({ ...request, end: () => void (made !== null && this.#dismiss(made)) });
     const { session, ...opened } = await open().catch((cause: unknown) => {
       place[Symbol.dispose]();
       throw cause;
     });
     const entry: Entry = {
       ...opened,
-      session: { ...session, stop: () => end(entry) },
+      session: { ...session, stop: () => this.#end(entry) },
       stop: () => session.stop(),
       sessionId,
       fingerprint,
@@ -182,60 +189,53 @@ export function createWarmSessions(
       cancelTimer() {},
     };
     made = entry;
-    entries.set(sessionId, entry);
-    void session.gone.then(() => giveUp(entry));
-    void opened.spoiled.then(() => giveUp(entry, spoiledMs));
+    this.#entries.set(sessionId, entry);
+    void session.gone.then(() => this.#giveUp(entry));
+    void opened.spoiled.then(() => this.#giveUp(entry, spoiledMs));
     return entry;
   }
 
-  return {
-    async take(sessionId, holder, options) {
-      // One after the other: a turn that was given up may still be opening.
-      while (opening.has(sessionId)) await opening.get(sessionId)?.catch(() => undefined);
-      const taken = takeOne(sessionId, holder, options);
-      opening.set(sessionId, taken);
-      try {
-        return await taken;
-      } finally {
-        opening.delete(sessionId);
-      }
-    },
-    async release(sessionId, holder) {
-      await opening.get(sessionId)?.catch(() => undefined);
-      const entry = entries.get(sessionId);
-      if (entry?.state.at !== 'busy' || entry.state.holder !== holder) return;
-      const { run, then } = entry.state;
-      if (then === 'ended' || (then === 'kept-if-parked' && run === null)) return void (await discard(sessionId));
-      if (run === null) enter(entry, { at: 'idle' }, limits.idleSeconds * 1_000);
-      else enter(entry, { at: 'parked', run, then }, limits.parkSeconds * 1_000);
-    },
-    park(sessionId, run) {
-      const entry = entries.get(sessionId);
-      if (entry?.state.at === 'busy') entry.state = { ...entry.state, run };
-    },
-    unpark(sessionId) {
-      const entry = entries.get(sessionId);
-      if (entry?.state.at === 'busy') entry.state = { ...entry.state, run: null };
-    },
-    resume(sessionId, runId, holder) {
-      const entry = entries.get(sessionId);
-      if (entry === undefined) return null;
-      const { state } = entry;
-      if (state.at === 'idle' || state.at === 'leaving' || state.then === 'ended') return null;
-      const { run, then } = state;
-      if (run?.runId !== runId) return null;
-      enter(entry, { at: 'busy', holder, run, then });
-      return run.live;
-    },
-    has: (sessionId) => (entries.get(sessionId)?.state.at ?? 'leaving') !== 'leaving',
-    discard,
-    async [Symbol.asyncDispose]() {
-      const all = new Set([...entries.keys(), ...opening.keys()]);
-      const left = (await Promise.all([...all].map(discard))).flat();
-      for (const entry of entries.values()) entry.cancelTimer();
-      if (left.length > 0) throw new RuntimeFault(harnessError(`Could not be stopped: ${left.join(', ')}.`));
-    },
-  };
+  /** @param endInMs  Unless another state is entered before. Absent: it stays. */
+  #enter(entry: Entry, state: State, endInMs?: number): void {
+    entry.cancelTimer();
+    entry.state = state;
+    entry.cancelTimer =
+      endInMs === undefined ? () => undefined : this.#o.clock.timer(endInMs, () => this.#dismiss(entry));
+    // Last: a pool that has no use for it says so at once.
+    entry.place.use(state.at);
+  }
+
+  /** From here on nobody is given it, whoever stops it and however long that takes. */
+  #end(entry: Entry): Promise<StoppedTree> {
+    if (entry.state.at === 'leaving' && entry.state.stopped !== null) return entry.state.stopped;
+    const { sessionId } = entry;
+    const stopped = entry.stop().then(
+      (tree) => {
+        if (this.#entries.get(sessionId) === entry) this.#entries.delete(sessionId);
+        entry.place[Symbol.dispose]();
+        return tree;
+      },
+      (cause: unknown) => {
+        this.#o.logger.warn('A runtime did not stop.', { sessionId, cause: String(cause) });
+        this.#enter(entry, { at: 'leaving', stopped: null }, againMs);
+        throw cause;
+      },
+    );
+    this.#enter(entry, { at: 'leaving', stopped });
+    return stopped;
+  }
+
+  /** For whom nobody waits: what goes wrong is logged already. */
+  #dismiss(entry: Entry): void {
+    this.#end(entry).catch(() => undefined);
+  }
+
+  /** M3. */
+  #giveUp(entry: Entry, endInMs?: number): void {
+    const { state } = entry;
+    if (state.at === 'busy') this.#enter(entry, { ...state, then: 'ended' }, endInMs);
+    else this.#dismiss(entry);
+  }
 }
 
 /** For another turn. */

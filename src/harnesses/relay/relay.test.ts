@@ -398,6 +398,52 @@ describe('who may come in', () => {
     expect(response?.statusCode).toBe(413);
     request.destroy();
   });
+
+  /** A request whose body is never whole. */
+  async function begun(rig: Rig, lease: Lease, bytes = 0) {
+    const request = httpRequest(`${rig.relay.url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': lease.token },
+    }).on('error', () => undefined);
+    request.flushHeaders();
+    for (let left = bytes; left > 0; left -= 2 ** 20)
+      if (!request.write(Buffer.alloc(2 ** 20, 32))) await once(request, 'drain');
+    return {
+      /** Its status, once all of it has been written. */
+      async end() {
+        request.end('{"model":"m"}');
+        const [response]: IncomingMessage[] = await once(request, 'response');
+        return [response?.statusCode, response?.headers['x-should-retry']];
+      },
+      [Symbol.dispose]: () => void request.destroy(),
+    };
+  }
+
+  test('P-076: what the requests of one lease hold is bounded, in bytes and in number; others are not held up by it, and it goes on when they are gone', async () => {
+    const { baseURL } = await upstream((response) => response.writeHead(200, json).end('{}'));
+    const rig = await rigFor(baseURL);
+    const [greedy, many, other] = [rig.lease(), rig.lease(), rig.lease()];
+    using open = new DisposableStack();
+    for (let each = 0; each < 2; each++) open.use(await begun(rig, greedy, 60 * 2 ** 20));
+    for (let each = 0; each < 128; each++) open.use(await begun(rig, many));
+    await vi.waitFor(() => expect([greedy.open, many.open]).toEqual([2, 128]), { timeout: 5_000 });
+    const late = open.use(await begun(rig, greedy, 8 * 2 ** 20));
+    expect(await late.end()).toEqual([429, undefined]);
+    expect((await ask(rig, many)).status).toBe(429);
+    expect((await ask(rig, other, { body: { model: 'm' } })).status).toBe(200);
+    open.dispose();
+    await vi.waitFor(() => expect([greedy.open, many.open]).toEqual([0, 0]), { timeout: 5_000 });
+    for (const lease of [greedy, many]) expect((await ask(rig, lease, { body: { model: 'm' } })).status).toBe(200);
+  });
+
+  test('H-060: of what comes after the stop nothing is kept, and the word that ends the turn is read nevertheless', async () => {
+    const rig = await rigFor('http://127.0.0.1:9/v1');
+    const lease = rig.lease();
+    lease.close();
+    using long = await begun(rig, lease, 8 * 2 ** 20);
+    expect(await long.end()).toEqual([400, 'false']);
+    expect(endOf(rig)).toMatchObject({ how: 'refused', error: { type: 'reins_revoked' } });
+  });
 });
 
 describe('ends', () => {

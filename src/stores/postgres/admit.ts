@@ -139,7 +139,10 @@ async function start(tx: Transaction, admission: Admission, body: string): Promi
   await tx.run(insertLog, row === undefined ? null : integer(row, 'run_no'), events.length, body);
   if (idempotency !== undefined) {
     const claim = [principal, keyOf(idempotency.key), id, idempotency.bodyHash];
-    await tx.run('INSERT INTO idempotency (principal, request_key, run_id, body_hash) VALUES ($1, $2, $3, $4)', ...claim);
+    await tx.run(
+      'INSERT INTO idempotency (principal, request_key, run_id, body_hash) VALUES ($1, $2, $3, $4)',
+      ...claim,
+    );
   }
   if (queued !== undefined) {
     const sql = 'UPDATE queued_tasks SET run_id = $1 WHERE session_id = $2 AND message_key = $3';

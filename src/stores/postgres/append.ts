@@ -4,6 +4,7 @@
 //     nodes that write the same runs, one of them fenced, wait for each other and never in a circle.
 // A2. Position, generation and whether the log is open are looked at under the lock of the head, in the transaction that
 //     writes (E-801). What is refused is left out of the statement and touches nothing else (L3).
+// A3. A log that ends before a position which this process was told of has lost what was not synced: `unsynced.ts` has it.
 
 import { isLive } from '../../core/run-event.ts';
 import type { RunId } from '../../core/ids.ts';
@@ -15,6 +16,7 @@ import type { Append, AppendResult } from '../store.ts';
 import type { Database, Transaction } from './database.ts';
 import { endRuns, lockRuns } from './end-runs.ts';
 import { indexEvents, parkedAs } from './index-events.ts';
+import type { BatchRow, Unsynced } from './unsynced.ts';
 
 /** The column `open`: nothing is appended any more; its owner's to append to; parked, for facts from outside alone. */
 export const openness = { ended: 0, atWork: 1, parked: 2 } as const;
@@ -29,27 +31,50 @@ interface Head {
 interface Written {
   readonly head: Head;
   readonly entry: Append;
-  readonly body: string;
+  readonly row: BatchRow;
 }
 
-export function append(db: Database, batch: readonly Append[], sync: 'durable' | 'fast'): Promise<AppendResult[]> {
+export interface Appender {
+  readonly db: Database;
+  readonly unsynced: Unsynced;
+}
+
+export async function append(
+  { db, unsynced }: Appender,
+  batch: readonly Append[],
+  sync: 'durable' | 'fast',
+): Promise<readonly AppendResult[]> {
   // Encoded before the transaction begins: a value that is no JSON fails here, with nothing locked or written.
   const entries = batch.map((entry) => ({ entry, body: encodeEvents(entry.events) }));
-  return db.transaction(sync, async (tx) => {
+  const forget = unsynced.mark();
+  const { results, rows } = await db.transaction(sync, async (tx) => {
     const heads = await lockHeads(tx, [...new Set(batch.map((entry) => entry.runId))]);
+    const lost: BatchRow[] = [];
     const written: Written[] = [];
-    const results = entries.map(({ entry, body }): AppendResult => {
+    const answers = entries.map(({ entry, body }): AppendResult => {
       const head = heads.get(entry.runId);
       if (head?.generation !== entry.generation || head.open !== openness.atWork) return { outcome: 'lease-lost' };
-      if (head.lastSeq !== entry.after) return { outcome: 'wrong-position', lastSeq: head.lastSeq };
+      const before = head.lastSeq < entry.after ? unsynced.between(head, head.lastSeq, entry.after) : [];
+      if (before === null || (before.length === 0 && head.lastSeq !== entry.after))
+        return { outcome: 'wrong-position', lastSeq: head.lastSeq };
+      lost.push(...before);
       moveHead(head, entry);
-      written.push({ head, entry, body });
+      written.push({ head, entry, row: rowOf(head, entry, body) });
       return { outcome: 'stored', events: numberEvents(entry.events, entry.after) };
     });
-    await writeBatches(tx, written);
+    const own = written.flatMap(({ row }) => (row.firstSeq > row.lastSeq ? [] : row));
+    await writeRows(tx, { heads: new Set(written.map(({ head }) => head)), rows: [...lost, ...own] });
     await writeIndexes(tx, written);
-    return results;
+    return { results: answers, rows: [...lost, ...own] };
   });
+  if (sync === 'durable') forget();
+  else unsynced.add(rows.filter(({ committed }) => !committed));
+  return results;
+}
+
+function rowOf({ runNo, generation }: Head, { after, events }: Append, body: string): BatchRow {
+  const committed = !events.every(({ type }) => isLive(type));
+  return { runNo, generation, firstSeq: after + 1, lastSeq: after + events.length, committed, body };
 }
 
 const selectHeads = `
@@ -69,8 +94,8 @@ async function lockHeads(tx: Transaction, runs: readonly RunId[]): Promise<Reado
   );
 }
 
-function moveHead(head: Head, { events, end }: Append): void {
-  head.lastSeq += events.length;
+function moveHead(head: Head, { after, events, end }: Append): void {
+  head.lastSeq = after + events.length;
   if (end !== undefined) head.open = openness.ended;
   else if (events.some((event) => parkedAs(event) !== null)) head.open = openness.parked;
 }
@@ -83,31 +108,28 @@ const insertBatches = `
   INSERT INTO event_batches (run_no, first_seq, last_seq, committed, body)
   SELECT * FROM unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::boolean[], $8::text[])`;
 
-async function writeBatches(tx: Transaction, written: readonly Written[]): Promise<void> {
-  const heads = [...new Set(written.map(({ head }) => head))];
-  const rows = written.filter(({ entry }) => entry.events.length > 0);
+async function writeRows(
+  tx: Transaction,
+  { heads, rows }: { readonly heads: ReadonlySet<Head>; readonly rows: readonly BatchRow[] },
+): Promise<void> {
   if (rows.length === 0) return;
+  const moved = [...heads];
   await tx.run(
     insertBatches,
-    heads.map(({ runNo }) => runNo),
-    heads.map(({ lastSeq }) => lastSeq),
-    heads.map(({ open }) => open),
-    rows.map(({ head }) => head.runNo),
-    rows.map(({ entry }) => entry.after + 1),
-    rows.map(({ entry }) => entry.after + entry.events.length),
-    rows.map(({ entry }) => mayHoldCommitted(entry)),
+    moved.map(({ runNo }) => runNo),
+    moved.map(({ lastSeq }) => lastSeq),
+    moved.map(({ open }) => open),
+    rows.map(({ runNo }) => runNo),
+    rows.map(({ firstSeq }) => firstSeq),
+    rows.map(({ lastSeq }) => lastSeq),
+    rows.map(({ committed }) => committed),
     rows.map(({ body }) => body),
   );
 }
 
-/** The column `committed`: readers of committed events pass batches without any over. */
-function mayHoldCommitted({ events }: Append): boolean {
-  return !events.every(({ type }) => isLive(type));
-}
-
 /** What follows from the events, in the order in which everybody locks (A1). */
 async function writeIndexes(tx: Transaction, written: readonly Written[]): Promise<void> {
-  const committed = written.filter(({ entry }) => mayHoldCommitted(entry));
+  const committed = written.filter(({ row }) => row.committed);
   const changed = committed.filter(({ head }) => head.open !== openness.atWork).map(({ head }) => head.runNo);
   if (changed.length > 0) await lockRuns(tx, changed);
   for (const { head, entry } of committed) await indexEvents(tx, head.runNo, entry.events);

@@ -34,3 +34,5 @@ function kindOf(code: string | null): StatementFailure['kind'] {
   if (code === null || lost.test(code)) return 'connection-lost';
   return tryAgain.has(code) ? 'try-again' : 'refused';
 }
+
+export const isLost = (cause: unknown) => cause instanceof StatementFailure && cause.kind === 'connection-lost';

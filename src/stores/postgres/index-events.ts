@@ -19,7 +19,8 @@ export async function indexEvents(tx: Transaction, runNo: number, events: readon
     }
     if (event.type === 'approval-decided') await closeApproval(tx, event);
     else if (event.agentPath !== undefined && event.agentPath.length > 0) continue;
-    else if (event.type === 'user-message') await tx.run(rememberMessage, runNo, keyOf(event.data.messageId), contentHash(event));
+    else if (event.type === 'user-message')
+      await tx.run(rememberMessage, runNo, keyOf(event.data.messageId), contentHash(event));
     else if (event.type === 'file-changed') await indexFile(tx, runNo, event);
     else if (event.type === 'run-result') {
       const phase = parkedAs(event);
@@ -31,12 +32,6 @@ export async function indexEvents(tx: Transaction, runNo: number, events: readon
 /** The phase of a run that the event parks: nobody owns it, its log takes facts from outside only, until it is taken over. */
 export function parkedAs({ type, data, agentPath = [] }: UnnumberedEvent): 'waiting' | 'paused' | null {
   if (type !== 'run-result' || agentPath.length > 0) return null;
-  switch (data.status) {
-    case 'awaiting-input':
-      return 'waiting';
-    case 'paused':
-      return 'paused';
-    default:
-      return null;
-  }
+  if (data.status === 'paused') return 'paused';
+  return data.status === 'awaiting-input' ? 'waiting' : null;
 }

@@ -1,6 +1,7 @@
-import { integer } from '../rows/columns.ts';
+import { integer, text } from '../rows/columns.ts';
 import { batchesOf } from '../rows/ended-batches.ts';
-import type { EndedRun, KeepResult } from '../store.ts';
+import { NotKeptError } from '../not-kept-error.ts';
+import type { EndedRun } from '../store.ts';
 import { nextTurn, takeSession } from './admit.ts';
 import { lockName, type Database, type Transaction } from './database.ts';
 
@@ -14,27 +15,36 @@ const insertBatches = `
   SELECT $1, * FROM unnest($3::bigint[], $4::bigint[], $5::boolean[], $6::text[])`;
 
 /** Nothing is indexed: no approval of it is open, no file of it is here, and no webhook hears of it. */
-export function keepEnded(db: Database, run: EndedRun): Promise<KeepResult> {
-  const batches = batchesOf(run);
+export function keepEnded(db: Database, runs: readonly EndedRun[]): Promise<readonly boolean[]> {
+  const encoded = runs.map((run) => [run, batchesOf(run)] as const);
   return db.transaction('durable', async (tx) => {
-    await lockName(tx, 'run', run.runId);
-    const known = await tx.get('SELECT 1 FROM runs WHERE run_id = $1', run.runId);
-    if (known !== undefined) return { outcome: 'known' };
-    const { title, previousRunId, sessionId, atMs, events } = run;
-    const refused = await takeSession(tx, { ...run, ...(previousRunId === null ? { newSession: { title } } : {}) });
-    if (refused !== null) return refused;
-    await tx.run(
-      insertBatches,
-      await insert(tx, run),
-      events.at(-1)?.seq ?? 0,
-      batches.map(({ firstSeq }) => firstSeq),
-      batches.map(({ lastSeq }) => lastSeq),
-      batches.map(({ committed }) => committed === 1),
-      batches.map(({ body }) => body),
-    );
-    await tx.run('UPDATE sessions SET updated_at = greatest(updated_at, $1) WHERE session_id = $2', atMs, sessionId);
-    return { outcome: 'kept' };
+    const isNew: boolean[] = [];
+    for (const [run, batches] of encoded) isNew.push(await keep(tx, run, batches));
+    return isNew;
   });
+}
+
+async function keep(tx: Transaction, run: EndedRun, batches: ReturnType<typeof batchesOf>): Promise<boolean> {
+  const { runId, title, previousRunId, principal, sessionId, atMs, events } = run;
+  await lockName(tx, 'run', runId);
+  const known = await tx.get('SELECT principal FROM runs WHERE run_id = $1', runId);
+  if (known !== undefined && text(known, 'principal') === principal) return false;
+  const refusal =
+    known === undefined
+      ? await takeSession(tx, { ...run, ...(previousRunId === null ? { newSession: { title } } : {}) })
+      : ({ outcome: 'no-session' } as const);
+  if (refusal !== null) throw new NotKeptError(run, refusal);
+  await tx.run(
+    insertBatches,
+    await insert(tx, run),
+    events.at(-1)?.seq ?? 0,
+    batches.map(({ firstSeq }) => firstSeq),
+    batches.map(({ lastSeq }) => lastSeq),
+    batches.map(({ committed }) => committed === 1),
+    batches.map(({ body }) => body),
+  );
+  await tx.run('UPDATE sessions SET updated_at = greatest(updated_at, $1) WHERE session_id = $2', atMs, sessionId);
+  return true;
 }
 
 async function insert(tx: Transaction, run: EndedRun): Promise<number | null> {

@@ -291,9 +291,7 @@ export async function migrate(db: Database): Promise<void> {
   await db.transaction('durable', async (tx) => {
     await tx.script('SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
     await lockName(tx, 'schema');
-    await tx.script(
-      'CREATE TABLE IF NOT EXISTS schema_versions (version bigint PRIMARY KEY, checksum text NOT NULL)',
-    );
+    await tx.script('CREATE TABLE IF NOT EXISTS schema_versions (version bigint PRIMARY KEY, checksum text NOT NULL)');
     const applied = await tx.all('SELECT version, checksum FROM schema_versions ORDER BY version');
     if (applied.length > migrations.length) throw new SchemaError('This database was written by a newer Reins.');
     for (const [index, row] of applied.entries()) {

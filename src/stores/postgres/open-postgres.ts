@@ -7,7 +7,7 @@ import { runId } from '../rows/records.ts';
 import type { Append, Store } from '../store.ts';
 import { admit } from './admit.ts';
 import { appendFact } from './append-fact.ts';
-import { append } from './append.ts';
+import { append, type Appender } from './append.ts';
 import { approvalMethods } from './approvals.ts';
 import { contentMethods } from './contents.ts';
 import { keyOf, lockName, openDatabase, type Database, type DatabaseOptions } from './database.ts';
@@ -23,6 +23,7 @@ import { readEvents } from './read-events.ts';
 import { ruleMethods } from './rules.ts';
 import { runMethods } from './runs.ts';
 import { sessionMethods } from './sessions.ts';
+import { createUnsynced } from './unsynced.ts';
 import { createWakeUps, type WakeUps } from './wake-ups.ts';
 import { webhookMethods } from './webhooks.ts';
 
@@ -60,7 +61,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const wakeUps = listenUrl === null ? null : stack.use(createWakeUps({ url: listenUrl, clock }));
   const rest = stack.move();
   return {
-    ...logMethods(db, wakeUps),
+    ...logMethods({ db, unsynced: createUnsynced(clock) }, wakeUps),
     ...runMethods(db),
     ...ownerMethods(db, lease),
     ...approvalMethods(db),
@@ -83,11 +84,11 @@ type LogMethods = Pick<
   'admit' | 'append' | 'readEvents' | 'appendFact' | 'keepEnded' | 'idempotency' | 'prune' | 'isPruned' | 'onNews'
 >;
 
-function logMethods(db: Database, wakeUps: WakeUps | null): LogMethods {
+function logMethods({ db, unsynced }: Appender, wakeUps: WakeUps | null): LogMethods {
   return {
     admit: (admission) => admit(db, admission),
     async append(batch, { durable }) {
-      const results = await append(db, batch, durable ? 'durable' : 'fast');
+      const results = await append({ db, unsynced }, batch, durable ? 'durable' : 'fast');
       for (const [index, result] of results.entries())
         if (result.outcome === 'stored') tell(wakeUps, batch[index], result.events.length);
       return results;
@@ -108,7 +109,7 @@ function logMethods(db: Database, wakeUps: WakeUps | null): LogMethods {
     async isPruned(id) {
       return (await db.get('SELECT 1 FROM runs WHERE run_id = $1 AND pruned <> 0', id)) !== undefined;
     },
-    ...(wakeUps === null ? {} : { onNews: wakeUps.listen }),
+    ...(wakeUps === null ? {} : { onNews: (listener) => wakeUps.listen(listener) }),
   };
 }
 

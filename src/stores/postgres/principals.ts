@@ -60,9 +60,7 @@ const reserve = `
   ON CONFLICT (principal, day) DO UPDATE SET upload_bytes = spending.upload_bytes + excluded.upload_bytes
   WHERE $4::bigint IS NULL OR spending.upload_bytes + excluded.upload_bytes <= $4::bigint`;
 
-function spendingMethods(
-  db: Database,
-): Pick<PrincipalStore, 'spending' | 'spend' | 'reserveUpload' | 'taskCounts'> {
+function spendingMethods(db: Database): Pick<PrincipalStore, 'spending' | 'spend' | 'reserveUpload' | 'taskCounts'> {
   return {
     spending: (principal, day) => spendingOf(db, principal, day),
     async spend(principal, day, { tokens = 0, dollars = 0, uploadBytes = 0 }) {

@@ -21,12 +21,13 @@ export async function prune(
   { endedBeforeMs, nowMs, signal }: Parameters<Store['prune']>[0],
 ): Promise<{ keys: number; runs: number }> {
   const pruned = { keys: 0, runs: 0 };
+  const isOver = () => signal?.aborted === true;
   await freeUnclaimed(db, nowMs);
   await freeBundles(db, nowMs);
   // Of sessions whose deletion a crash has cut short.
   for (const row of await db.all('SELECT run_no FROM runs WHERE pruned = 3'))
-    if (signal?.aborted !== true) await removeEvents(db, integer(row, 'run_no'));
-  while (signal?.aborted !== true) {
+    if (!isOver()) await removeEvents(db, integer(row, 'run_no'));
+  while (!isOver()) {
     const next = await nextPrunable(db, endedBeforeMs);
     const keys = next === null ? null : await pruneRun(db, next, signal);
     if (keys === null) break;
@@ -44,9 +45,7 @@ const removePage = `
 /** Takes a deleted run's log away; the run is done with when none is left (`pruned`: 3 before, 4 after). */
 export async function removeEvents(db: Database, runNo: number): Promise<void> {
   while ((await db.transaction('fast', (tx) => tx.run(removePage, runNo))) > 0);
-  await db.transaction('fast', (tx) =>
-    tx.run('UPDATE runs SET pruned = 4 WHERE run_no = $1 AND pruned = 3', runNo),
-  );
+  await db.transaction('fast', (tx) => tx.run('UPDATE runs SET pruned = 4 WHERE run_no = $1 AND pruned = 3', runNo));
 }
 
 /** The oldest ended run whose live events are due, or null; not one whose events are being taken away. */
@@ -59,14 +58,14 @@ async function nextPrunable(db: Reads, endedBeforeMs: number): Promise<RunId | n
 /** Gives the keys that went with it; null: it was left half done, for the next prune. */
 async function pruneRun(db: Database, id: RunId, signal: AbortSignal | undefined): Promise<number | null> {
   const replacedAt = new Map<string, number>();
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const rows = await batchesAfter(db, id, { after, which: 'committed', ...page });
     noteReplacements(replacedAt, rows);
     const last = rows.at(-1);
     if (last === undefined) break;
     after = last.lastSeq;
   }
-  for (let after: number | null = 0; after !== null; ) {
+  for (let after: number | null = 0; after !== null;) {
     if (signal?.aborted === true) return null;
     const from: number = after;
     after = await db.transaction('fast', (tx) => prunePage(tx, id, { after: from, replacedAt }));

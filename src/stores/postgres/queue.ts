@@ -54,10 +54,7 @@ function enqueue(
   });
 }
 
-async function readQueue(
-  db: Reads,
-  session: SessionId,
-): Promise<{ tasks: readonly QueuedTask[]; held: boolean }> {
+async function readQueue(db: Reads, session: SessionId): Promise<{ tasks: readonly QueuedTask[]; held: boolean }> {
   const row = await db.get('SELECT queue_held FROM sessions WHERE session_id = $1', session);
   const held = row !== undefined && flag(row, 'queue_held');
   return { tasks: readable(await db.all(selectOpen, session), queuedTask), held };

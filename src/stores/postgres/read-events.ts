@@ -13,7 +13,7 @@ const pageUnits = 1_048_576;
 export async function readEvents(db: Reads, id: RunId, range: EventRange): Promise<readonly RunEvent[]> {
   const which = range.committedOnly === true ? 'committed' : 'all';
   const page: RunEvent[] = [];
-  for (let { after } = range; page.length === 0; ) {
+  for (let { after } = range; page.length === 0;) {
     const rows = await batchesAfter(db, id, { after, which, limit: range.limit, units: pageUnits });
     try {
       for (const row of rows)

@@ -10,7 +10,7 @@
 import pg from 'pg';
 import { sleep, type Clock } from '../../core/clock.ts';
 import { runIds, type RunId } from '../../core/ids.ts';
-import { connectionOf } from './database.ts';
+import { connectionOf } from './connections.ts';
 
 /** Null: of any run. */
 export type NewsListener = (runId: RunId | null) => void;

@@ -45,7 +45,7 @@ export function openSqlite(path: string, options?: DatabaseOptions): Store {
     append: async (batch, { durable }) => append({ db, numbers }, batch, durable ? 'durable' : 'fast'),
     readEvents: async (id, range) => readEvents(db, id, range),
     appendFact: async (fact) => appendFact(db, fact),
-    keepEnded: async (run) => keepEnded(db, run),
+    keepEnded: async (runs) => keepEnded(db, runs),
 
     ...runMethods(db),
     ...ownerMethods(db),

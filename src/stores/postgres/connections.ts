@@ -1,0 +1,86 @@
+// Connections to one database, each lent for one piece of work; one that broke is not lent again.
+
+import pg from 'pg';
+import type { Fields } from '../rows/columns.ts';
+import { isLost, StatementFailure } from './failures.ts';
+
+type Scalar = string | number | boolean | null;
+export type Value = Scalar | Uint8Array | readonly Scalar[];
+
+/** @throws StatementFailure */
+export type Send = (sql: string, values?: readonly Value[]) => Promise<pg.QueryResult<Fields>>;
+
+export interface Connections {
+  /** @throws StatementFailure  Also where there is no connection to be had. */
+  use<T>(work: (send: Send) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface ConnectionsOptions {
+  readonly url: string;
+  readonly connections: number;
+  /** Called before each statement, for tests that break connections there. */
+  readonly onStatement?: ((sql: string) => unknown) | undefined;
+}
+
+const connectWithinMs = 5_000;
+/** Of who does not hear from the database at all; longer than that itself lets a statement run. */
+const silenceMs = 40_000;
+
+export function openConnections({ url, connections, onStatement }: ConnectionsOptions): Connections {
+  const pool = new pg.Pool({ ...connectionOf(url), max: connections, query_timeout: silenceMs });
+  // The loss of one is learnt from the next statement on it; nobody else is to be told.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+
+  async function use<T>(work: (send: Send) => Promise<T>): Promise<T> {
+    const client = await pool.connect().catch((cause: unknown) => {
+      throw new StatementFailure(cause);
+    });
+    let broken = false;
+    try {
+      return await work(async (sql, values) => {
+        await onStatement?.(sql);
+        return client.query<Fields>(sql, values?.map(storable)).catch((cause: unknown) => {
+          throw new StatementFailure(cause);
+        });
+      });
+    } catch (cause) {
+      broken = isLost(cause);
+      throw cause;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  return { use, close: () => pool.end() };
+}
+
+function storable(value: Value): unknown {
+  if (typeof value === 'string') return withoutNul(value);
+  if (value instanceof Uint8Array || typeof value !== 'object' || value === null) return value;
+  return value.map((item) => (typeof item === 'string' ? withoutNul(item) : item));
+}
+
+/** Text that PostgreSQL cannot hold, a NUL, is kept as U+FFFD, as UTF-8 does with half a surrogate pair. */
+const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text);
+
+const { INT8, JSON: JSON_TEXT, JSONB, BYTEA } = pg.types.builtins;
+/** Numbers beyond 2^53 are not stored; JSON is read by whom it concerns. */
+const types = new pg.TypeOverrides();
+const parseBytes = pg.types.getTypeParser(BYTEA);
+types.setTypeParser(INT8, Number);
+types.setTypeParser(JSON_TEXT, String);
+types.setTypeParser(JSONB, String);
+types.setTypeParser(BYTEA, (text) => Uint8Array.from(parseBytes(text)));
+
+/** How each connection is made. */
+export function connectionOf(url: string) {
+  return {
+    connectionString: url,
+    application_name: 'reins',
+    keepAlive: true,
+    connectionTimeoutMillis: connectWithinMs,
+    types,
+  };
+}
