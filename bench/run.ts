@@ -9,6 +9,7 @@ import { firstEvent } from './rows/first-event.ts';
 import { flatCost } from './rows/flat-cost.ts';
 import { json } from './rows/json.ts';
 import { markdown } from './page/markdown.ts';
+import { wholePage } from './page/whole-page.ts';
 import { memory } from './rows/memory.ts';
 import { pacedStreams } from './rows/paced.ts';
 import { parts } from './rows/parts.ts';
@@ -28,6 +29,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   engine,
   relay: relayed,
   markdown,
+  page: wholePage,
   chat,
   parts,
 };

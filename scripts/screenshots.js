@@ -95,8 +95,9 @@ function replies(chart) {
       todos(3),
       call('write_file', { path: 'report.md', content: report }),
       call('bash', { command: `base64 -d > rows-per-day.png <<'END'\n${chart}\nEND` }),
+      todos(4),
     ],
-    [todos(4), said(answer)],
+    [said(answer)],
   ];
 }
 
@@ -238,8 +239,7 @@ try {
   await page.getByRole('button', { name: 'Always allow…' }).click();
   await take(page, 'console-approval');
   await page.getByRole('button', { name: 'Always allow bash with any arguments in this session' }).click();
-  await page.getByText('Turn ended · model finished').waitFor();
-  await page.getByRole('button', { name: 'Dismiss' }).click();
+  await page.locator('.turn-foot').waitFor();
   await page.getByRole('button', { name: /^Files/ }).click();
   await page
     .getByRole('button', { name: 'Jump to latest' })
@@ -248,7 +248,7 @@ try {
   await take(page, 'console-finished');
   const at = page.url();
   const dark = await openPage(browser, { url: place.url, at, colorScheme: 'dark' });
-  await dark.getByText('Turn ended · model finished').waitFor();
+  await dark.locator('.row-end').waitFor();
   await take(dark, 'console-dark');
   const phone = await openPage(browser, {
     url: place.url,
@@ -256,7 +256,7 @@ try {
     viewport: { width: 390, height: 844 },
     colorScheme: 'light',
   });
-  await phone.getByText('Turn ended · model finished').waitFor();
+  await phone.locator('.row-end').waitFor();
   await take(phone, 'console-phone');
 } finally {
   await browser.close();

@@ -7,7 +7,7 @@
 // I5. What it holds is what it says: it reaches nothing that is kept here.
 
 import { applyDrafts, closeRun } from './core/closing.ts';
-import { checkLog } from './testing/check-log.ts';
+import { checkLog } from './core/check-log.ts';
 import { createPartsLog, isOfLog, PartsLogError } from './views/parts-log.ts';
 import { evolve, initialRunState } from './core/run-state.ts';
 import { endsLog } from './stores/event-shape.ts';
@@ -99,33 +99,27 @@ function ownRuns(lines: readonly Line[]): RunsOfFile {
  * I5. The bytes of files and long results are not in the file. A name of them would be one of what is here already, of whoever it is.
  */
 function withoutContents(event: RunEvent): RunEvent {
-  switch (event.type) {
-    case 'file-changed': {
-      const { fileId: _fileId, ...data } = event.data;
-      return { ...event, data };
-    }
-    case 'tool-result': {
-      const { spill: _spill, media: _media, ...data } = event.data;
-      return { ...event, data };
-    }
-    case 'user-message':
-      return { ...event, data: { ...event.data, content: namesOf(event.data.content) } };
-    case 'run-started': {
-      const { input, task, ...data } = event.data;
-      const said = input?.map((message) => ({ ...message, content: namesOf(message.content) }));
-      const inputItems = keptItems(task?.inputItems ?? [], new Map());
-      return {
-        ...event,
-        data: {
-          ...data,
-          ...(said === undefined ? {} : { input: said }),
-          ...(task === undefined ? {} : { task: { ...task, inputItems } }),
-        },
-      };
-    }
-    default:
-      return event;
+  if (event.type === 'file-changed') {
+    const { fileId: _fileId, ...data } = event.data;
+    return { ...event, data };
   }
+  if (event.type === 'tool-result') {
+    const { spill: _spill, media: _media, ...data } = event.data;
+    return { ...event, data };
+  }
+  if (event.type === 'user-message') return { ...event, data: { ...event.data, content: namesOf(event.data.content) } };
+  if (event.type !== 'run-started') return event;
+  const { input, task } = event.data;
+  const said = input?.map((message) => ({ ...message, content: namesOf(message.content) }));
+  const asked = task && { ...task, inputItems: keptItems(task.inputItems, new Map()) };
+  return {
+    ...event,
+    data: {
+      ...event.data,
+      ...(said === undefined ? {} : { input: said }),
+      ...(asked === undefined ? {} : { task: asked }),
+    },
+  };
 }
 
 function namesOf(content: readonly UserPart[]): readonly UserPart[] {

@@ -1,7 +1,6 @@
 // The chat's routes over real HTTP: what is begun, joined, resumed, stopped, and refused (P-083 to P-095, P-100).
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { piece, turnHarness, turnSettings } from './support/turn-harness.ts';
 import { startServer } from './support/server.ts';
 import { temporaryFolder } from './support/folders.ts';
 import { askedBy, eventually, readFor, say as tell, startAsking, type AskingServer } from './support/asking-server.ts';
@@ -344,18 +343,4 @@ test('P-083: the path is the operator’s to choose', async () => {
   expect(said.body['text']).toContain('[DONE]');
   expect((await chatCall(server.url, '/chat/c/messages')).status).toBe(200);
   expect((await chatCall(server.url, '/api/chat/c/messages')).status).toBe(404);
-});
-
-test('P-094: a harness that cannot rewrite history says so', async () => {
-  const adapter = turnHarness(async function* () {
-    yield [piece(0, 'told')];
-  });
-  await using server = await startServer({ data: temporaryFolder(), settings: turnSettings, adapters: [adapter] });
-  const send = (body: object) =>
-    chatCall(server.url, '/api/chat', { body: { id: 'c', messages: [user('m', 'x')], ...body } });
-  expect((await send({})).body['text']).toContain('told');
-  expect(await send({ trigger: 'regenerate-message' })).toEqual({
-    status: 422,
-    body: { error: 'this harness cannot rewrite history' },
-  });
 });

@@ -69,12 +69,12 @@ async function until<T>(look: () => Promise<T | null>): Promise<T> {
   }
 }
 
-const openApproval = ({ uhp }: Rig) =>
+const openApproval = ({ uhp }: Rig, isMeant: (approval: object) => boolean = () => true) =>
   until(async () => {
     const { body } = await uhp.send('GET', '/v1/reins/approvals');
     const [first] =
       (body as { approvals?: { id: string; status: string }[] }).approvals?.filter(
-        ({ status }) => status === 'pending',
+        (each) => each.status === 'pending' && isMeant(each),
       ) ?? [];
     return first ?? null;
   });
@@ -448,8 +448,11 @@ test('B081: of two calls that wait one is approved and one refused: each has its
     { approvals: { permissionMode: 'allow-reads' } },
   );
   const { body: task } = await server.uhp.create({ input: 'Go', background: true });
-  for (const decision of ['approve', 'deny']) {
-    const approval = await openApproval(server);
+  for (const [decision, path] of [
+    ['approve', 'a.txt'],
+    ['deny', 'b.txt'],
+  ] as const) {
+    const approval = await openApproval(server, (each) => JSON.stringify(each).includes(path));
     expect((await decide(server, approval.id, { decision })).status).toBe(200);
   }
   const end = await settled(server, task.id);

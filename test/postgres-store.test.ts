@@ -3,7 +3,7 @@ import { describeWithPostgres, openStore } from './support/postgres.ts';
 
 describeWithPostgres('PostgreSQL', (cluster) => {
   describeStoreContract('postgres', async () => {
-    const url = await (await cluster()).database();
+    const url = await (await cluster()).emptied();
     return { store: await openStore(url), reopen: () => openStore(url) };
   });
 });

@@ -2,7 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { join } from 'node:path';
-import { readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, truncate, writeFile } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
 import { createPartsView } from '../src/views/parts-view.ts';
 import { logOfAllTypes } from '../src/testing/log-of-all-types.ts';
 import { marshalStreamPart, type StreamPart } from '../src/protocol/parts/index.ts';
@@ -146,6 +148,24 @@ describe('I2: what is refused leaves nothing behind', () => {
     expect((await keep(to(), good)).runs).toHaveLength(1);
   });
 
+  test('runs of which the last one does not fit', async () => {
+    const { body } = await from().call('POST', '/v1/responses', { input: 'Say hi' });
+    const theirs = await write(from(), idOf(body));
+    await keep(to(), theirs, 'somebody');
+    const { body: next } = await from().call('POST', '/v1/responses', { input: 'Say ho' });
+    await expect(keep(to(), `${await write(from(), idOf(next))}${theirs}`)).rejects.toThrow("somebody else's");
+    expect((await to().call('GET', `/v1/responses/${idOf(next)}`)).status).toBe(404);
+  });
+
+  test('a file that begins in the middle of a run', async () => {
+    const view = createPartsView({ envelope: true });
+    const [first, ...rest] = logOfAllTypes();
+    if (first?.type !== 'run-started') return expect.fail();
+    const second = { ...first, data: { ...first.data, leg: 2, cause: 'resume' } } as const;
+    const text = lines([second, ...rest].flatMap((event) => view.push(event)));
+    await expect(keep(to(), text)).rejects.toThrow('It begins in the middle of a run');
+  });
+
   test('E-941: a log that breaks the laws', async () => {
     const view = createPartsView({ envelope: true });
     const log = logOfAllTypes().filter(({ type }) => type !== 'tool-call-start');
@@ -161,11 +181,53 @@ describe('I2: what is refused leaves nothing behind', () => {
   });
 });
 
+test('I5: what is kept here for others cannot be reached by its name in a file', async () => {
+  const secret = Buffer.alloc(20_000, Buffer.from([0xff, 0xfe, 0x00])).toString('base64');
+  const file_data = `data:application/zip;base64,${secret}`;
+  const content = [
+    { type: 'input_text', text: 'x' },
+    { type: 'input_file', filename: 'a.zip', file_data },
+  ];
+  const { body } = await to().call('POST', '/v1/responses', { input: [{ role: 'user', content }] });
+  const text = await write(to(), idOf(body));
+  expect(/sha256:/.test(text)).toBe(true);
+  const stolen = text.replaceAll(idOf(body), 'resp_stolen').replaceAll(sessionOf(body), 'hsessstolen');
+  await keep(to(), stolen);
+  expect(/sha256:|file:|reins_content/.exec(await write(to(), 'resp_stolen'))).toBeNull();
+  const { body: items } = await to().call('GET', '/v1/responses/resp_stolen/input_items');
+  expect(JSON.stringify(items).length).toBeLessThan(2_000);
+});
+
 describe('the command line', () => {
+  const data = (server: RunningServer) => ['--data', server.dataDir];
+
+  test('what is too large to be read is refused by its size, and a name with a dot is a file', async () => {
+    const file = join(temporaryFolder(), 'large.jsonl');
+    await writeFile(file, '{');
+    await truncate(file, 300_000_000);
+    const taken = await reins(['import', file, ...data(to())]);
+    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('It has more than 256 MiB') });
+    const zip = join(temporaryFolder(), 'resp_all.zip');
+    expect(await reins(['export', 'resp_all.zip', '--out', zip, ...data(to())])).toMatchObject({ code: 2 });
+  }, 30_000);
+
+  test('an export that breaks off leaves no half of a file', async () => {
+    const { body: one } = await from().call('POST', '/v1/responses', { input: 'Say hi' });
+    const { body: two } = await from().call('POST', '/v1/responses', {
+      input: 'Say ho',
+      previous_response_id: idOf(one),
+    });
+    using database = new DatabaseSync(join(from().dataDir, 'reins.db'));
+    const damage = `UPDATE event_batches SET body = '[' WHERE run_no = (SELECT run_no FROM runs WHERE run_id = ?)`;
+    database.prepare(damage).run(idOf(two));
+    const file = join(temporaryFolder(), 'half.jsonl');
+    expect(await reins(['export', sessionOf(one), '--out', file, ...data(from())])).toMatchObject({ code: 1 });
+    expect(existsSync(file)).toBe(false);
+  }, 30_000);
+
   test('export writes lines or a private file, import says what it has taken', async () => {
     const { body } = await from().call('POST', '/v1/responses', { input: 'Say hi' });
     const file = join(temporaryFolder(), 'run.jsonl');
-    const data = (server: RunningServer) => ['--data', server.dataDir];
     const written = await reins(['export', idOf(body), '--out', file, ...data(from())]);
     expect(written).toMatchObject({ code: 0, stdout: '', stderr: `Wrote ${idOf(body)} to ${file}.\n` });
     expect(await readFile(file, 'utf8')).toBe(await write(from(), idOf(body)));

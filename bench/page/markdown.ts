@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { chromium, type Page } from 'playwright-core';
+import { answer, codeLines, cut } from './texts.ts';
+import { launchChromium } from './launch-chromium.ts';
+import type { Page } from 'playwright-core';
 import { digits, type Benchmark, type Row } from '../row.ts';
 import { median } from '../statistics.ts';
 import { servePage } from './serve-page.ts';
@@ -13,7 +14,7 @@ interface Figures {
 /** Row 11: an answer that grows in the console, an update a frame (C-081). */
 export const markdown: Benchmark = async ({ quick }) => {
   await using served = await servePage();
-  const browser = await chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox'] });
+  const browser = await launchChromium();
   try {
     const page = await browser.newPage();
     await page.goto(served.url);
@@ -76,52 +77,4 @@ async function measureOnce(page: Page, pieces: readonly string[], opensCode: boo
     `stage.measure(${JSON.stringify(pieces)}, ${String(opensCode)})`,
   );
   return { totalSeconds: (await busy()) - before, updatesMs };
-}
-
-function cut(text: string, into: number): readonly string[] {
-  const length = Math.ceil(text.length / into);
-  return Array.from({ length: into }, (_, at) => text.slice(at * length, (at + 1) * length));
-}
-
-function codeLines(units: number): string {
-  const line = (at: number) => `export const value${at} = compute(${at}, 'a text', { deep: [${at}] });\n`;
-  return Array.from({ length: Math.ceil(units / 60) }, (_, at) => line(at))
-    .join('')
-    .slice(0, units);
-}
-
-/** What models write: headings, prose with code and links, lists, tables, code. */
-function answer(units: number): string {
-  const section = (at: number) => `## Step ${at}: the *reader* and its \`cursor\`
-
-The reader keeps **one position** and asks for what comes after it; see [the notes](https://docs.example/${at}) for why. A line
-of prose goes on for a while, names \`some_function()\` and \`another.one\`, and ends _here_.
-
-- first, the \`log\` is opened
-- then each **batch** is read:
-  1. one by one
-  2. until none is left
-- last, it is closed
-
-| name | meaning | default |
-|---|---|--:|
-| \`a${at}\` | the first of them | ${at} |
-| \`b${at}\` | the second | ${at * 2} |
-
-\`\`\`ts
-${codeLines(600)}
-\`\`\`
-
-> What was said is kept.
-
-`;
-  let text = '';
-  for (let at = 1; text.length < units; at++) text += section(at);
-  return text.slice(0, units);
-}
-
-function chromiumPath(): string {
-  const names = ['chromium', 'chromium-browser', 'google-chrome'];
-  const look = `command -v ${names.join(' || command -v ')}`;
-  return process.env['REINS_CHROMIUM'] ?? execFileSync('sh', ['-c', look], { encoding: 'utf8' }).trim();
 }

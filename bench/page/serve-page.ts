@@ -10,11 +10,13 @@ export interface ServedPage extends AsyncDisposable {
   readonly url: string;
 }
 
-/** The page beside this file, built as the console is and under the console's policy. */
-export async function servePage(): Promise<ServedPage> {
+/** The page in this folder, built as the console is and under the console's policy. */
+export async function servePage(root = import.meta.dirname): Promise<ServedPage> {
+  // The React of development is another one, and slow.
+  process.env['NODE_ENV'] = 'production';
   const folder = await mkdtemp(join(tmpdir(), 'reins-page-'));
   await build({
-    root: import.meta.dirname,
+    root,
     configFile: false,
     logLevel: 'warn',
     build: { outDir: folder, emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false } },

@@ -343,7 +343,7 @@ export function describeHarnessContract(name: string, { open, skip, differences 
           return null;
         });
         expect([response.status, decided.size]).toEqual(['completed', 1]);
-        expect(await filesOf(id)).toContain('made.txt');
+        expect(await filesOf(id), JSON.stringify(response.output)).toContain('made.txt');
       },
     );
 

@@ -7,6 +7,7 @@
 // V4. What sub-agents did is no part of this turn: it travels as `raw`.
 
 import { asMetadata, envelopeOf, ownKey, withOwn } from './part-envelope.ts';
+import { compactionPart } from './compaction-part.ts';
 import { PartBlocks, type WordKind } from './part-blocks.ts';
 import { partReason, partUsage } from './part-reasons.ts';
 import { publicEvent } from '../core/public-event.ts';
@@ -186,15 +187,8 @@ class RunParts implements PartsView {
   }
 
   #compaction(event: RunEventOf<'compacted'>): readonly StreamPart[] {
-    const { trigger, method, summary = '', tokensBefore, tokensAfter } = event.data;
-    const part: StreamPart = {
-      type: 'compaction',
-      trigger: trigger === 'manual' ? 'manual' : 'auto',
-      summary,
-      tokensBefore,
-      tokensAfter,
-    };
-    return this.#out(event, [part], { all: event.data, shown: { method, trigger } });
+    const { trigger, method } = event.data;
+    return this.#out(event, [compactionPart(event.data)], { all: event.data, shown: { method, trigger } });
   }
 
   #endStep(event: RunEventOf<'step-finished'>): readonly StreamPart[] {

@@ -287,7 +287,10 @@ describe('what is asked', () => {
     const model = { provider: 'p', model: 'm' };
     const step = { type: 'step-started', data: { purpose: 'reply', model, replyBudget: null } };
     const word = { type: 'user-message', data: { messageId: 'n', content: [], mode: 'steer' } };
-    const parked = { type: 'run-result', data: { status: 'awaiting-input', usage: null, model: { requested: model, served: null } } };
+    const parked = {
+      type: 'run-result',
+      data: { status: 'awaiting-input', usage: null, model: { requested: model, served: null } },
+    };
     const started = { type: 'run-started', data: { leg: 1, cause: 'submit', model, limits: noBudgets } };
     const drafts = [started, step, ask, word, step, parked, decided({ decision: 'approve' })];
     const told = drafts.map((draft, index) => {

@@ -8,6 +8,7 @@
 // I4. What sub-agents do is their run's; what they ask is this one's to ask (E-612): `ui-decisions.ts`.
 // I5. Texts of an accepted reply are what the reply says: what was not shown of it, or otherwise, is mended before its calls.
 
+import { compactionPart } from './compaction-part.ts';
 import { PartBlocks, type WordKind } from './part-blocks.ts';
 import { isJsonObject, parsedOrText, type JsonObject } from '../core/json.ts';
 import { ranBy, UiDecisions } from './ui-decisions.ts';
@@ -309,8 +310,4 @@ class View implements UiView {
   #chunksOf(part: StreamPart, seq = 0): readonly UiChunk[] {
     return translatePart(part, { ids: { runId: this.#runId, seq } }).flatMap((chunk) => toUIMessageChunks(chunk));
   }
-}
-
-function compactionPart({ trigger, summary = '', tokensBefore, tokensAfter }: EventData['compacted']): StreamPart {
-  return { type: 'compaction', trigger: trigger === 'manual' ? trigger : 'auto', summary, tokensBefore, tokensAfter };
 }

@@ -50,16 +50,27 @@ class TextOnlyRenderer extends Renderer {
   override image({ href, text, tokens }: Tokens.Image): string {
     const alt = this.parser.parseInline(tokens, this.parser.textRenderer) || text;
     const shown = escapeHtml(alt === '' ? '[image]' : `[image: ${alt}]`);
-    const host = hostOf(href);
     // Within a link the whole is one: HTML knows no link in a link.
-    if (host === null || this.#linkDepth > 0) return shown;
-    return `${shown} <a href="${escapeHtml(href)}">${escapeHtml(host)}</a>`;
+    if (this.#linkDepth > 0) return shown;
+    const place = placeOf(href);
+    switch (place.kind) {
+      case 'own':
+        return `<a href="${escapeHtml(href)}">${shown}</a>`;
+      case 'host':
+        return `${shown} <a href="${escapeHtml(href)}">${escapeHtml(place.host)}</a>`;
+      case 'nowhere':
+        return shown;
+    }
   }
 }
 
-/** Null: it is on no other host. */
-function hostOf(href: string): string | null {
+type Place =
+  /** Perhaps a file of the session: which one it is, the page knows. */
+  { readonly kind: 'own' } | { readonly kind: 'host'; readonly host: string } | { readonly kind: 'nowhere' };
+
+function placeOf(href: string): Place {
   const own = 'own.invalid';
   const url = URL.parse(href, `https://${own}`);
-  return url === null || !/^https?:$/.test(url.protocol) || url.host === own ? null : url.host;
+  if (url === null || !/^https?:$/.test(url.protocol)) return { kind: 'nowhere' };
+  return url.host === own ? { kind: 'own' } : { kind: 'host', host: url.host };
 }

@@ -64,7 +64,7 @@ describe('C-061: images are text', () => {
     ],
     ['![](https://x.example/)', '[image] <a href="https://x.example/">x.example</a>'],
     ['![*a* `b`](data:image/png;base64,AA==)', '[image: a b]'],
-    ['![a](plot.png)', '[image: a]'],
+    ['![a](plot.png)', '<a href="plot.png">[image: a]</a>'],
     ['[![a](https://x.example/i.png) b](https://y.example/)', '<a href="https://y.example/">[image: a] b</a>'],
   ])('%s', (source, shown) => {
     expect(html(source).trimEnd()).toBe(`<p>${shown}</p>`);

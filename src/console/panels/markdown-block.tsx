@@ -1,6 +1,7 @@
 import { markdownPart } from './page-parts.ts';
 import { useLayoutEffect, useRef } from 'react';
 import { usePart } from './part.ts';
+import { usePictures } from './use-pictures.ts';
 import type { MarkdownView } from '../markdown/create-markdown-view.ts';
 
 interface MarkdownBlockProps {
@@ -36,5 +37,6 @@ function Formatted({ text, live, create }: FormattedProps) {
     if (live) view.current?.update(text);
     else view.current?.finish(text);
   }, [text, live]);
+  usePictures(block, live ? null : text);
   return <div ref={block} />;
 }

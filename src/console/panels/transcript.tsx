@@ -1,10 +1,11 @@
-import { memo, useMemo, useRef, type ReactNode } from 'react';
+import { memo, useMemo, useRef, type MouseEvent, type ReactNode } from 'react';
 import { ApprovalCard } from './approval-card.tsx';
 import { EndRow } from './end-row.tsx';
 import { endPrefix } from '../state/end-line.ts';
 import { groupByTurn, type TurnGroup } from './turn-groups.ts';
 import { Icon } from './icon.tsx';
 import { looseApprovals } from './approval-place.ts';
+import { ownFile } from './own-file.ts';
 import { RowView } from './row-view.tsx';
 import { TurnFoot } from './turn-foot.tsx';
 import { turnOf, type ConsoleState } from '../state/state.ts';
@@ -21,6 +22,14 @@ export function Transcript() {
   const older = useConsole((state) => state.newest !== null);
   const { scroller, content, following } = useFollowEnd();
   useKeptPlace(scroller, rows, earlier === 'loading');
+  /** What an answer names of the session's own files is shown here. */
+  const onClick = (event: MouseEvent) => {
+    const link = event.target instanceof Element ? event.target.closest('.markdown a') : null;
+    const file = link === null ? null : ownFile(store.getState().files, link.getAttribute('href') ?? '');
+    if (file === null) return;
+    event.preventDefault();
+    store.dispatch({ type: 'overlay_opened', overlay: { kind: 'preview', fileId: file.id } });
+  };
   return (
     <div className="transcript-frame">
       <div
@@ -31,6 +40,7 @@ export function Transcript() {
         aria-label="Conversation"
         aria-busy={busy}
         tabIndex={0}
+        onClick={onClick}
       >
         <div ref={content} className="column transcript-rows">
           {earlier !== 'none' && (

@@ -30,10 +30,12 @@ function count(figure: number): string {
   return figure.toLocaleString('en-GB');
 }
 
-/** `42 s`, `3 min 5 s`, `1 h 2 min`. */
+/** `42 s`, `3 min 5 s`, `1 h 2 min`, `6 days`. */
 export function durationText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
 }

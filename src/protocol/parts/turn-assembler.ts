@@ -6,7 +6,7 @@
 // A3. The turn ends once, with `finish`, `error` or `abort`, and nothing follows. Else it is incomplete, whatever was shown (P-054).
 
 import { AdapterProtocolError, IncompleteStreamError } from '../../core/errors.ts';
-import { isRecord } from './part-json.ts';
+import { isReset } from './is-reset.ts';
 import { translatePart } from './translate-part.ts';
 import type {
   CallWarning,
@@ -80,7 +80,7 @@ export class TurnAssembler {
         return [...started, ...closed, ...this.#translate(part)];
       }
       case 'raw':
-        return [...started, ...(isReset(part.rawValue) ? this.#close() : []), ...this.#translate(part)];
+        return [...started, ...(isReset(part) ? this.#close() : []), ...this.#translate(part)];
       case 'file-change':
       case 'compaction':
         // They happen between steps, too, and belong to none.
@@ -175,6 +175,3 @@ export class TurnAssembler {
 }
 
 const reasonOf = ({ unified, raw }: FinishReason): Ended => ({ finishReason: unified, rawFinishReason: raw });
-
-/** A reply that was given up: one of our own facts (P-061). */
-const isReset = (value: unknown): boolean => isRecord(value) && value['type'] === 'reins.attempt-reset';

@@ -1,5 +1,5 @@
 import { directoryOf, stripText } from './strip-text.ts';
-import { isRecord } from './part-json.ts';
+import { isReset } from './is-reset.ts';
 import { stripWorkDir } from './strip-work-dir.ts';
 import type { StreamPart } from './stream-part.ts';
 
@@ -32,12 +32,8 @@ export function createWorkDirStripper(dir: string): (part: StreamPart) => readon
     }
     if (part.type === 'tool-input-start') inputs.delete(part.id);
     if (part.type === 'tool-call') inputs.delete(part.toolCallId);
+    // What an attempt had shown of its calls is not gone on with.
     if (isReset(part)) inputs.clear();
     return [stripWorkDir(part, directory)];
   };
-}
-
-/** What an attempt had shown of its calls is not gone on with. */
-function isReset(part: StreamPart): boolean {
-  return part.type === 'raw' && isRecord(part.rawValue) && part.rawValue['type'] === 'reins.attempt-reset';
 }

@@ -8,7 +8,7 @@ import { lockName, type Database, type Transaction } from './database.ts';
 const insertRun = `
   INSERT INTO runs
     (run_id, session_id, harness_id, principal, turn, previous_run_id, store, created_at, ended_at, status, response, pruned)
-  VALUES ($1, $2, $3, $4, $5, $6, true, $7, $7, $8, $9, $10) RETURNING run_no`;
+  VALUES ($1, $2, $3, $4, $5, $6, true, $7, $8, $9, $10, $11) RETURNING run_no`;
 const insertBatches = `
   WITH head AS (INSERT INTO heads (run_no, generation, last_seq, open) VALUES ($1, 1, $2, 0))
   INSERT INTO event_batches (run_no, first_seq, last_seq, committed, body)
@@ -49,7 +49,17 @@ async function keep(tx: Transaction, run: EndedRun, batches: ReturnType<typeof b
 
 async function insert(tx: Transaction, run: EndedRun): Promise<number | null> {
   const { runId, sessionId, harnessId, principal, previousRunId, atMs, status, response, events } = run;
-  const facts = [runId, sessionId, harnessId, principal, await nextTurn(tx, sessionId), previousRunId, atMs, status];
+  const times = [events[0]?.at ?? atMs, atMs];
+  const facts = [
+    runId,
+    sessionId,
+    harnessId,
+    principal,
+    await nextTurn(tx, sessionId),
+    previousRunId,
+    ...times,
+    status,
+  ];
   const pruned = events.at(-1)?.seq === events.length ? 0 : 1;
   const row = await tx.get(insertRun, ...facts, response === null ? null : JSON.stringify(response), pruned);
   return row === undefined ? null : integer(row, 'run_no');

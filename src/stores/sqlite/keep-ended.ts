@@ -42,5 +42,13 @@ function insertRun(tx: Transaction, run: EndedRun): void {
   const { runId, sessionId, harnessId, principal, previousRunId, atMs, status, response, events } = run;
   const facts = [runId, sessionId, harnessId, principal, nextTurn(tx, sessionId), previousRunId];
   const pruned = events.at(-1)?.seq === events.length ? 0 : 1;
-  tx.run(insert, ...facts, atMs, atMs, status, response === null ? null : JSON.stringify(response), pruned);
+  tx.run(
+    insert,
+    ...facts,
+    events[0]?.at ?? atMs,
+    atMs,
+    status,
+    response === null ? null : JSON.stringify(response),
+    pruned,
+  );
 }
