@@ -1,11 +1,11 @@
-// Rows 13: the whole page of the console in Chromium (C-081), its panels over its own reducer with no server behind them. Stored
+// Row 13: the whole page of the console in Chromium (C-081), its panels over its own reducer with no server behind them. Stored
 // history is of 682 turns: what was asked, an answer with headings, lists, a table and code, an end line; 2,046 rows.
 
-import { answer, codeLines } from './texts.ts';
+import { answer, codeLines, cut } from './texts.ts';
 import { digits, type Benchmark, type Row } from '../row.ts';
 import { fileURLToPath } from 'node:url';
 import { launchChromium } from './launch-chromium.ts';
-import { median, percentile } from '../statistics.ts';
+import { median } from '../statistics.ts';
 import { servePage } from './serve-page.ts';
 import type { Action, ActionBody } from '../../src/console/state/action.ts';
 import type { Browser, Page } from 'playwright-core';
@@ -20,71 +20,66 @@ export const wholePage: Benchmark = async ({ quick }) => {
   try {
     const runs: PageFigures[] = [];
     for (let run = 0; run < (quick ? 1 : 3); run++) runs.push(await measure(browser, served.url));
-    const of = (figure: (figures: PageFigures) => number) => median(runs.map(figure));
-    return rowsOf(of);
+    return rowsOf((figure) => median(runs.map((each) => each[figure])));
   } finally {
     await browser.close();
   }
 };
 
-interface PageFigures {
-  readonly nodes: number;
-  readonly layoutMs: number;
-  readonly openMs: number;
-  readonly updateMs: number;
-  readonly worstUpdateMs: number;
-  readonly gapPx: number;
-  readonly frameMs: number;
-  readonly previewMs: number;
-  readonly heapMiB: readonly [number, number];
-}
+type PageFigures = Readonly<Record<Figure, number>>;
+type Figure =
+  | 'nodes'
+  | 'layoutMs'
+  | 'openMs'
+  | 'updateMs'
+  | 'worstUpdateMs'
+  | 'gapPx'
+  | 'longMs'
+  | 'worstLongMs'
+  | 'frameMs'
+  | 'previewMs'
+  | 'heapMiB'
+  | 'laterHeapMiB';
 
-function rowsOf(of: (figure: (figures: PageFigures) => number) => number): readonly Row[] {
-  const row = (what: string, reins: string, target: string, met: boolean): Row => ({
+function rowsOf(of: (figure: Figure) => number): readonly Row[] {
+  const whole = (figure: Figure) => Math.round(of(figure)).toLocaleString('en-GB');
+  const row = (what: string, told: Pick<Row, 'reins' | 'target' | 'met'>): Row => ({
+    ...told,
     what: `13 ${what}`,
     bare: '–',
-    reins,
     ratio: '–',
-    target,
-    met,
   });
-  const [layout, update, worst, gap] = [
-    of((each) => each.layoutMs),
-    of((each) => each.updateMs),
-    of((each) => each.worstUpdateMs),
-    of((each) => each.gapPx),
-  ];
-  const [frame, preview] = [of((each) => each.frameMs), of((each) => each.previewMs)];
-  const [after, later] = [of(({ heapMiB: [first] }) => first), of(({ heapMiB: [, second] }) => second)];
   return [
-    row(
-      `${(turns * 3).toLocaleString('en-GB')} rows, ${turns} rich answers, ${of((each) => each.nodes).toLocaleString('en-GB')} nodes: first layout; with the fold, React and markdown`,
-      `${digits(layout, 0)} ms; ${digits(
-        of((each) => each.openMs),
-        0,
-      )} ms`,
-      '≤ 800 ms',
-      layout <= 800,
-    ),
-    row(
-      'A token at the end of them, of 300: script and layout; gap at the end',
-      `median ${digits(update)} ms, worst ${digits(worst)} ms; ${digits(gap, 0)} px`,
-      '≤ 8 ms; 0 px',
-      update <= 8 && gap === 0,
-    ),
-    row(
-      'A picture while scrolling back through them, 1,200 px each',
-      `median ${digits(frame)} ms`,
-      '≤ 33 ms',
-      frame <= 33,
-    ),
-    row('Opening 100,000 characters of a file', `${digits(preview, 0)} ms`, '≤ 100 ms', preview <= 100),
-    row(
-      'Heap after 10,000 events of one turn, and after 10,000 more',
-      `${digits(after)} MiB, ${digits(later)} MiB`,
-      '≤ 150 MiB; flat',
-      after <= 150 && later <= after * 1.15,
-    ),
+    row(`${turns * 3} rows, ${turns} rich answers, ${whole('nodes')} nodes: first layout; with all that leads to it`, {
+      reins: `${whole('layoutMs')} ms; ${whole('openMs')} ms`,
+      target: '≤ 800 ms',
+      met: of('layoutMs') <= 800,
+    }),
+    row('A token at the end of them, of 300: script and layout; gap at the end', {
+      reins: `median ${digits(of('updateMs'))} ms, worst ${digits(of('worstUpdateMs'))} ms; ${whole('gapPx')} px`,
+      target: '≤ 8 ms; 0 px',
+      met: of('updateMs') <= 8 && of('gapPx') === 0,
+    }),
+    row('There, 200 kB in 20,000 pieces, 67 a picture, with a quarter of the CPU: each picture', {
+      reins: `median ${digits(of('longMs'))} ms, worst ${whole('worstLongMs')} ms`,
+      target: 'worst ≤ 100 ms',
+      met: of('worstLongMs') <= 100,
+    }),
+    row('A picture while scrolling back through them, 400 px each', {
+      reins: `median ${digits(of('frameMs'))} ms`,
+      target: '≤ 33 ms',
+      met: of('frameMs') <= 33,
+    }),
+    row('Opening 100,000 characters of a file', {
+      reins: `${whole('previewMs')} ms`,
+      target: '≤ 100 ms',
+      met: of('previewMs') <= 100,
+    }),
+    row('Heap after 10,000 events of one turn, and after 10,000 more', {
+      reins: `${digits(of('heapMiB'))} MiB, ${digits(of('laterHeapMiB'))} MiB`,
+      target: '≤ 150 MiB; flat',
+      met: of('heapMiB') <= 150 && of('laterHeapMiB') <= of('heapMiB') * 1.25,
+    }),
   ];
 }
 
@@ -94,9 +89,9 @@ async function measure(browser: Browser, url: string): Promise<PageFigures> {
   await page.context().close();
   const other = await openPage(browser, url);
   const previewMs = await measurePreview(other);
-  const heapMiB = await measureHeap(other);
+  const [heapMiB, laterHeapMiB] = await measureHeap(other);
   await other.context().close();
-  return { ...long, previewMs, heapMiB };
+  return { ...long, previewMs, heapMiB, laterHeapMiB };
 }
 
 async function openPage(browser: Browser, url: string): Promise<Page> {
@@ -119,15 +114,28 @@ async function measureLong(page: Page) {
   const [layoutMs, openMs] = [await layout(), await all()];
   const nodes = await page.evaluate<number>(`document.querySelectorAll('[role=log] *').length`);
   await play(page, begin());
-  const times: number[] = [];
-  const gaps: number[] = [];
-  for (const word of answer(6_000)
-    .match(/\s*\S+/g)
-    ?.slice(0, 300) ?? []) {
+  const words = answer(6_000).match(/\s*\S+/g) ?? [];
+  const updates = await measureUpdates(page, words.slice(0, 300), 1);
+  const session = await page.context().newCDPSession(page);
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 4 });
+  const long = await measureUpdates(page, cut(answer(200_000), 20_000), 67);
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 1 });
+  const frameMs = median(await measureScrolling(page));
+  const [updateMs, worstUpdateMs, gapPx] = [median(updates.timesMs), Math.max(...updates.timesMs), updates.gapPx];
+  const [longMs, worstLongMs] = [median(long.timesMs), Math.max(...long.timesMs)];
+  return { nodes, layoutMs, openMs, updateMs, worstUpdateMs, gapPx, longMs, worstLongMs, frameMs };
+}
+
+/** @param joined  So many pieces come between two pictures. */
+async function measureUpdates(page: Page, pieces: readonly string[], joined: number) {
+  const timesMs: number[] = [];
+  let gapPx = 0;
+  for (let at = 0; at < pieces.length; at += joined) {
+    const heard = pieces.slice(at, at + joined).map((text) => hear({ type: 'text_delta', text, index: 0 }));
     const [ms, gap] = await page.evaluate<[number, number]>(`(async () => {
       const log = document.querySelector('[role=log]');
       const startedAt = performance.now();
-      gallery.play(${JSON.stringify(stamped(hear({ type: 'text_delta', text: word, index: 0 })))});
+      gallery.play(${JSON.stringify(stamped(...heard))});
       // React draws when the call has returned.
       await null;
       void log.scrollHeight;
@@ -135,24 +143,24 @@ async function measureLong(page: Page) {
       await drawn();
       return [took, log.scrollHeight - log.clientHeight - log.scrollTop];
     })()`);
-    times.push(ms);
-    gaps.push(Math.floor(gap));
+    timesMs.push(ms);
+    gapPx = Math.max(gapPx, Math.floor(gap));
   }
-  const frameMs = median(
-    await page.evaluate<number[]>(`(async () => {
-      const [log, times] = [document.querySelector('[role=log]'), []];
-      let last = performance.now();
-      for (let frame = 0; frame < 150; frame++) {
-        log.scrollTop -= 1200;
-        await new Promise(requestAnimationFrame);
-        times.push(performance.now() - last);
-        last = performance.now();
-      }
-      return times;
-    })()`),
-  );
-  const [updateMs, worstUpdateMs, gapPx] = [median(times), percentile(times, 100), Math.max(...gaps)];
-  return { nodes, layoutMs, openMs, updateMs, worstUpdateMs, gapPx, frameMs };
+  return { timesMs, gapPx };
+}
+
+function measureScrolling(page: Page): Promise<readonly number[]> {
+  return page.evaluate<number[]>(`(async () => {
+    const [log, times] = [document.querySelector('[role=log]'), []];
+    let last = performance.now();
+    for (let frame = 0; frame < 150; frame++) {
+      log.scrollTop -= 400;
+      await new Promise(requestAnimationFrame);
+      times.push(performance.now() - last);
+      last = performance.now();
+    }
+    return times;
+  })()`);
 }
 
 /** What the page's main thread spends on these, in ms, from now on; of its own CPU, whatever else the machine does. */
@@ -215,9 +223,9 @@ function eventAt(at: number): TurnEvent {
       return { type: 'tool_result', id: call, name: 'read_file', ok: true, summary: 'read', preview: codeLines(2_000) };
     default:
       return {
-        type: at % 20 < 8 ? 'reasoning_delta' : 'text_delta',
+        type: at % 100 < 40 ? 'reasoning_delta' : 'text_delta',
         text: `word${at} of it. `,
-        index: at - (at % 20) + 1,
+        index: at - (at % 100),
       };
   }
 }
