@@ -1,105 +1,20 @@
 // The console's panels in a real browser (C-070 to C-075): what each state looks like to a person, whatever brought it about.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildGallery, settled, type Gallery } from './support/console-gallery.ts';
+import { buildGallery, type Gallery } from './support/console-gallery.ts';
 import { describeInChromium } from './support/chromium.ts';
-import { event } from '../src/console/state/rig.ts';
-import { longScene, scenes, type Scene, type SceneName } from './support/console-scenes.ts';
-import axe from 'axe-core';
+import { expectAccessible } from './support/console-steps.ts';
+import { scenes } from './support/console-scenes.ts';
 import type { Page } from 'playwright-core';
-
-const phone = { viewport: { width: 320, height: 640 } };
-const names = Object.keys(scenes) as SceneName[];
-
-async function seriousFindings(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe.source);
-  const found = await page.evaluate<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>(
-    'axe.run(document, { resultTypes: ["violations"] })',
-  );
-  return found.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
-}
 
 const composer = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
 /** The name of what has the focus. */
 const focused = (page: Page) =>
   page.evaluate<string>('document.activeElement.ariaLabel ?? document.activeElement.textContent');
-const gapToEnd = (page: Page) =>
-  page.evaluate<number>(
-    '(({ scrollHeight, clientHeight, scrollTop }) => scrollHeight - clientHeight - scrollTop)(document.querySelector("[role=log]"))',
-  );
-
 describeInChromium('the panels', (browser) => {
   let gallery: Gallery;
   beforeAll(async () => void (gallery = await buildGallery(await browser())), 120_000);
   afterAll(() => gallery[Symbol.asyncDispose]());
-
-  /** One after the other in one page. */
-  async function eachScene(look: (name: SceneName, page: Page) => Promise<void>, context = {}): Promise<void> {
-    await using opened = await gallery.open(scenes.empty, context);
-    for (const name of names) {
-      await opened.show(scenes[name]);
-      await look(name, opened.page);
-    }
-    expect(opened.errors).toEqual([]);
-  }
-
-  test('C-074, C-090: no serious finding in any state, in light', async () => {
-    await eachScene(async (name, page) => {
-      expect([name, await seriousFindings(page)]).toEqual([name, []]);
-    });
-  }, 120_000);
-
-  test('C-074, C-090: no serious finding in any state, in dark, at the width of a phone', async () => {
-    await eachScene(
-      async (name, page) => {
-        expect([name, await seriousFindings(page)]).toEqual([name, []]);
-      },
-      { colorScheme: 'dark', ...phone },
-    );
-  }, 120_000);
-
-  test('C-074: no state is wider than 320 px, and the message is in reach', async () => {
-    await eachScene(async (name, page) => {
-      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-      expect([name, width]).toEqual([name, 320]);
-      if (name !== 'missing') await expect(composer(page).isVisible()).resolves.toBe(true);
-    }, phone);
-  }, 60_000);
-
-  test('C-074: at 400 % zoom all can be reached', async () => {
-    await using opened = await gallery.open(scenes.asking, { viewport: { width: 320, height: 200 } });
-    const { page } = opened;
-    await page.getByRole('button', { name: 'Allow once' }).click();
-    expect(await opened.effects('decide')).toHaveLength(1);
-    await composer(page).fill('x');
-    await page.getByRole('button', { name: 'Sessions' }).click();
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    expect(await page.evaluate('asked')).toEqual(['sign out']);
-  });
-
-  test('C-074: every target is 24 × 24 px or more', async () => {
-    await eachScene(async (name, page) => {
-      const small = await page.evaluate<string[]>(`[...document.querySelectorAll('button, input, textarea, summary')]
-        .filter((each) => each.checkVisibility() && !each.matches('[type=radio], [type=checkbox]'))
-        .filter((each) => each.getBoundingClientRect().width < 24 || each.getBoundingClientRect().height < 24)
-        .map((each) => each.outerHTML.slice(0, 120))`);
-      expect([name, small]).toEqual([name, []]);
-    });
-  });
-
-  test('C-074: in forced colours every mark is drawn, and nothing moves for those who ask for that', async () => {
-    await using opened = await gallery.open(scenes.working, { forcedColors: 'active' });
-    const moving = 'document.getAnimations().length';
-    expect(await opened.page.evaluate(moving)).toBe(0);
-    const strokes = await opened.page.evaluate<string[]>(
-      `[...document.querySelectorAll('.icon')].map((each) => getComputedStyle(each).stroke)`,
-    );
-    expect(strokes.filter((stroke) => stroke === 'none' || stroke === 'transparent')).toEqual([]);
-    await using lively = await gallery.open(scenes.working, { reducedMotion: 'no-preference' });
-    expect(await lively.page.evaluate(moving)).toBe(1);
-  });
 
   test('C-032, C-070: one element sends, stops and queues, and keeps the focus', async () => {
     await using opened = await gallery.open(scenes.empty);
@@ -285,7 +200,7 @@ describeInChromium('the panels', (browser) => {
       .first()
       .click();
     await page.getByRole('img', { name: 'out/rows-per-day.png' }).waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
+    await expectAccessible(page);
     await page.getByRole('button', { name: 'Download', exact: true }).click();
     await page.keyboard.press('Escape');
     await files.getByRole('button', { name: 'Download all' }).click();
@@ -305,7 +220,7 @@ describeInChromium('the panels', (browser) => {
       const button = page.getByRole('button', { name: opener, exact: true });
       await button.click();
       await page.getByRole('dialog', { name: title }).waitFor();
-      expect([title, await seriousFindings(page)]).toEqual([title, []]);
+      await expectAccessible(page);
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       expect([title, await focused(page)]).toEqual([title, opener]);
@@ -320,88 +235,4 @@ describeInChromium('the panels', (browser) => {
     await page.getByRole('link', { name: 'Skip to the message' }).press('Enter');
     expect(await focused(page)).toBe('Message');
   });
-
-  test('C-072: the log is silent, the status region speaks at boundaries only', async () => {
-    await using opened = await gallery.open(scenes.working);
-    const { page } = opened;
-    expect(await page.getByRole('log').getAttribute('aria-live')).toBe('off');
-    expect(await page.getByRole('log').getAttribute('aria-busy')).toBe('true');
-    await page.evaluate(`globalThis.spoken = [];
-      new MutationObserver(() => spoken.push(document.querySelector('[role=status]').textContent))
-        .observe(document.querySelector('[role=status]'), { subtree: true, characterData: true, childList: true });`);
-    const cursor = await page.evaluate<number>('gallery.getState().phase.turn.cursor');
-    await opened.play(deltas(300, cursor));
-    await opened.play(ended(cursor + 301));
-    await expect.poll(() => page.evaluate('spoken')).toEqual(['Turn ended · model finished']);
-  });
-
-  test('C-075: the end is kept while it grows, and a reader 500 px up is not moved', async () => {
-    await using opened = await gallery.open([...longScene(20), ...more]);
-    const { page } = opened;
-    expect(await gapToEnd(page)).toBeLessThanOrEqual(1);
-    for (let from = 0; from < 100; from += 20) {
-      await opened.play(deltas(20, from));
-      expect(await gapToEnd(page)).toBeLessThanOrEqual(1);
-    }
-    await page.getByRole('log').hover();
-    await page.mouse.wheel(0, -500);
-    await page.getByRole('button', { name: 'Jump to latest' }).waitFor();
-    const top = () => page.evaluate<number>('document.querySelector("[role=log]").scrollTop');
-    await settled(page);
-    const before = await top();
-    for (let from = 100; from < 400; from += 60) await opened.play(deltas(60, from));
-    expect(await top()).toBe(before);
-    expect(await gapToEnd(page)).toBeGreaterThan(400);
-    await page.getByRole('button', { name: 'Jump to latest' }).click();
-    await settled(page);
-    expect(await gapToEnd(page)).toBeLessThanOrEqual(1);
-  });
-
-  test('C-038: what is loaded before moves nobody who reads', async () => {
-    await using opened = await gallery.open(longScene(30));
-    const { page } = opened;
-    await page.getByRole('button', { name: 'Load earlier' }).click();
-    const place = () =>
-      page.evaluate<number>(`[...document.querySelectorAll('.user-text')]
-        .find((each) => each.textContent === 'Question 0').getBoundingClientRect().top`);
-    const before = await place();
-    const [, asked] = longScene(25, 'resp_e').flatMap((each) => (each.type === 'session_loaded' ? [each, each] : []));
-    if (asked?.type !== 'session_loaded') throw new Error('The scene loads no session.');
-    await opened.play([{ type: 'earlier_loaded', turns: asked.turns, more: false, atMs: asked.atMs }]);
-    expect(await page.getByText('Question 0').count()).toBe(2);
-    const now = await page.evaluate<number>(`[...document.querySelectorAll('.user-text')]
-      .filter((each) => each.textContent === 'Question 0')[1].getBoundingClientRect().top`);
-    expect(Math.abs(now - before)).toBeLessThanOrEqual(2);
-  });
 });
-
-/** A turn in the long session. */
-const startMs = Date.UTC(2026, 5, 1);
-const more: Scene = [
-  { type: 'draft_changed', draft: 'Go on.', atMs: startMs },
-  { type: 'submit', id: 'm1', atMs: startMs },
-  { type: 'sent', turn: 'm1', atMs: startMs },
-  told(0, { type: 'created', responseId: 'resp_1', sessionId: 'hsess_3', model: 'm' }),
-];
-
-function told(number: number, ...events: Parameters<typeof Object.freeze>[0][]): Scene[number] {
-  return {
-    type: 'received',
-    turn: 'm1',
-    from: { kind: 'task', responseId: 'resp_1', number },
-    events,
-    atMs: startMs + number,
-  } as Scene[number];
-}
-
-/** Of growing text. @param from  Number of the last event. */
-function deltas(count: number, from = 0): Scene {
-  const first = from + 1;
-  return Array.from({ length: count }, (_, at) =>
-    told(first + at, event.text(`word ${at} and more words, on and on.\n\n`, 9)),
-  );
-}
-
-function ended(number: number): Scene {
-  return [told(number, event.done())];
-}

@@ -327,6 +327,40 @@ export const scenes = {
 
 export type SceneName = keyof typeof scenes;
 
+/** These texts in every place that shows words of an agent, a tool or a person. */
+export function attackScene(texts: readonly string[]): Scene {
+  const all = texts.join('\n\n');
+  return scene(
+    ...begun(),
+    ...texts.flatMap((text, at) => [
+      hear(event.think(text, 3 * at)),
+      hear(event.start(text, `c${at}`, 3 * at + 1)),
+      hear({
+        type: 'tool_result',
+        id: `c${at}`,
+        name: text,
+        ok: at % 2 === 0,
+        summary: text,
+        preview: `${text}\n${all}`,
+      }),
+      hear(event.text(text, 3 * at + 2)),
+    ]),
+    hear({
+      type: 'todos_updated',
+      todos: { items: texts.map((content) => ({ content, status: 'pending' })), completed: 0, total: 1, current: all },
+    }),
+    hear({
+      type: 'approval_required',
+      approval: approval({ name: all, reason: all, arguments: JSON.stringify({ [all]: all }), agent_path: [all] }),
+    }),
+    hear(event.fail(all)),
+    { type: 'files_loaded', files: texts.map((filename, at) => ({ id: `f${at}`, filename, bytes: 1 })) as never },
+    { type: 'sessions_loaded', sessions: texts.map((title, at) => session(`${at}`, title)), next: null, from: null },
+    { type: 'session_renamed', sessionId: 'hsess_1', title: all },
+    { type: 'failed', id: 'x', message: all },
+  );
+}
+
 /** A long conversation: many turns, each with an answer. */
 export function longScene(turns: number, prefix = 'resp_h'): Scene {
   const stored = Array.from({ length: turns }, (_, at) => ({
