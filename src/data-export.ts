@@ -4,6 +4,7 @@
 //     never changed in place; what it does not name yet is of no harm.
 // A2. An archive appears whole or not at all, and is for its owner's eyes only: it holds keys' hashes and conversations.
 // A3. It is put back into a folder that is new or empty, whole or not at all. No name in it leads out of that folder.
+// A4. Where the conversations are in a database elsewhere, a folder is half of what there is: it is neither written nor put back.
 
 import { backup, DatabaseSync } from 'node:sqlite';
 import { chmod, lstat, mkdir, mkdtemp, opendir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
@@ -15,6 +16,7 @@ import { ConfigurationError } from './core/errors.ts';
 import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { ZipFile } from 'yazl';
+import type { Config } from './config.ts';
 
 const database = 'reins.db';
 /** What belongs to one machine or one process, such as the key that its command line uses, and the database, which is copied by itself. */
@@ -26,8 +28,11 @@ export interface Archived {
   readonly files: number;
 }
 
-/** @throws ConfigurationError  There is no database in the folder, or the file is there already. */
-export async function exportData(dataDir: string, to: string): Promise<Archived> {
+type Place = Pick<Config, 'server' | 'store'>;
+
+/** @throws ConfigurationError  There is no database in the folder (A4), or the file is there already. */
+export async function exportData({ server: { dataDir }, store }: Place, to: string): Promise<Archived> {
+  refuseDatabase(store, 'pg_dump');
   const source = join(dataDir, database);
   if (!existsSync(source)) throw new ConfigurationError(`There is no database in the data folder ${dataDir}.`);
   if (existsSync(to)) throw new ConfigurationError(`${to} is there already; choose another name.`);
@@ -96,8 +101,9 @@ async function* filesOf(root: string, folder = ''): AsyncGenerator<Found> {
   }
 }
 
-/** @throws ConfigurationError  The folder holds something, or the file is no such archive. */
-export async function importData(from: string, dataDir: string): Promise<Archived> {
+/** @throws ConfigurationError  The folder holds something, the file is no such archive, or nobody would read it there (A4). */
+export async function importData(from: string, { server: { dataDir }, store }: Place): Promise<Archived> {
+  refuseDatabase(store, 'pg_restore');
   const there = await readdir(dataDir).catch(() => []);
   if (there.length > 0)
     throw new ConfigurationError(`The data folder ${dataDir} is not empty; name a new one with --data.`);
@@ -129,6 +135,13 @@ export async function importData(from: string, dataDir: string): Promise<Archive
     zip.close();
     await rm(temporary, { recursive: true, force: true });
   }
+}
+
+function refuseDatabase({ databaseUrl }: Place['store'], instead: 'pg_dump' | 'pg_restore'): void {
+  if (databaseUrl === null) return;
+  throw new ConfigurationError(
+    `Conversations are in the PostgreSQL of REINS_DATABASE_URL, not in the data folder: use ${instead} for them, and copy the folder beside it; single tasks and sessions can still be exported and imported.`,
+  );
 }
 
 /** Gives a link, to be made at the end; null: a file was written. */

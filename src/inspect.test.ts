@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { inspect } from './inspect.ts';
 import { loadConfig } from './config.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
+import { schemaVersion } from './stores/sqlite/migrations.ts';
 
 async function look(o: { readonly settings?: object; readonly prepare?: (dataDir: string) => void; port?: number }) {
   const dataDir = mkdtempSync(join(tmpdir(), 'reins-doctor-'));
@@ -19,8 +20,19 @@ test('where nothing is wrong, nothing is said to be', async () => {
   const findings = await look({
     prepare: (dataDir) => void openSqlite(join(dataDir, 'reins.db'))[Symbol.asyncDispose](),
   });
-  expect(findings.get('database')).toEqual({ state: 'well', message: 'passes its check.' });
+  expect(findings.get('database')).toEqual({
+    state: 'well',
+    message: `SQLite; passes its check; its schema is version ${schemaVersion}.`,
+  });
   expect([...findings.values()].filter(({ state }) => state === 'wrong')).toEqual([]);
+});
+
+test('a database that is not there yet, and one that a server left empty, are made at the start', async () => {
+  for (const prepare of [() => {}, (dataDir: string) => writeFileSync(join(dataDir, 'reins.db'), '')])
+    expect((await look({ prepare })).get('database')).toEqual({
+      state: 'well',
+      message: 'SQLite; is made at the first start.',
+    });
 });
 
 test('a damaged database is found without being touched', async () => {

@@ -5,11 +5,12 @@ import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { X509Certificate } from 'node:crypto';
-import { DatabaseSync } from 'node:sqlite';
 import { dirname, isAbsolute, join } from 'node:path';
+import { beware, well, wrong, type Finding } from './finding.ts';
 import { ConfigurationError } from './core/errors.ts';
 import { findProgram } from './process/find-program.ts';
 import { hostEnvironment, type Config } from './config.ts';
+import { lookAtStore } from './look-at-store.ts';
 import { openHarnesses } from './open-harnesses.ts';
 import { openShell } from './open-shell.ts';
 import { readTls } from './http/read-tls.ts';
@@ -17,13 +18,6 @@ import { systemClock, systemRandom } from './system.ts';
 import type { HarnessRegistry } from './harnesses/registry.ts';
 import type { HarnessStatus } from './harnesses/harness.ts';
 import type { ProviderListing } from './engine/models/catalogue.ts';
-
-/** `wrong`: a server would not start, or not do its work. `beware`: it would, but not as well as it could. */
-export interface Finding {
-  readonly what: string;
-  readonly state: 'well' | 'beware' | 'wrong';
-  readonly message: string;
-}
 
 export interface DoctorReport {
   readonly node: string;
@@ -57,7 +51,7 @@ export async function inspect(config: Config): Promise<DoctorReport> {
   const harnesses = await probeAll(registry);
   const findings = [
     await folderFinding(dataDir),
-    databaseFinding(dataDir),
+    await lookAtStore(config),
     spaceFinding(dataDir),
     await addressFinding(config),
     ...tlsFindings(config),
@@ -76,11 +70,6 @@ export async function inspect(config: Config): Promise<DoctorReport> {
   };
 }
 
-const well = (what: string, message: string): Finding => ({ what, state: 'well', message });
-const beware = (what: string, message: string): Finding => ({ what, state: 'beware', message });
-const wrong = (what: string, message: string): Finding => ({ what, state: 'wrong', message });
-const reason = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause));
-
 async function folderFinding(dataDir: string): Promise<Finding> {
   const what = 'data folder';
   let there = dataDir;
@@ -91,23 +80,6 @@ async function folderFinding(dataDir: string): Promise<Finding> {
     return wrong(what, `${there} cannot be written by this user: change its owner, or choose another with --data.`);
   }
   return well(what, there === dataDir ? 'can be written.' : 'is made at the first start.');
-}
-
-/** Read only: a server may be at work on it. */
-function databaseFinding(dataDir: string): Finding {
-  const what = 'database';
-  const path = join(dataDir, 'reins.db');
-  if (!existsSync(path)) return well(what, 'is made at the first start.');
-  try {
-    using database = new DatabaseSync(path, { readOnly: true });
-    const [first] = database.prepare('PRAGMA quick_check(1)').all();
-    const answer = String(Object.values(first ?? {})[0]);
-    return answer === 'ok'
-      ? well(what, 'passes its check.')
-      : wrong(what, `${path} is damaged (${answer}): put a backup back with reins import.`);
-  } catch (cause) {
-    return wrong(what, `${path} cannot be read: ${reason(cause)}. Put a backup back with reins import.`);
-  }
 }
 
 const littleSpaceBytes = 1024 ** 3;

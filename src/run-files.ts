@@ -1,18 +1,17 @@
-// Runs of a data folder as files of stream parts, and back, for the command line: a server may be working on it or not.
+// Kept runs as files of stream parts, and back, for the command line: servers may be working on the store or not.
 
 import { createPartsView } from './views/parts-view.ts';
 import { createUhpFrames } from './views/uhp-frames.ts';
-import { ConfigurationError, NotFoundError } from './core/errors.ts';
-import { existsSync } from 'node:fs';
+import { NotFoundError } from './core/errors.ts';
 import { finalStatus } from './tasks/run-recorder.ts';
 import { importedHarness, readRunFile, RunFileError } from './read-run-file.ts';
 import { isJsonObject, toJsonValue } from './core/json.ts';
-import { join } from 'node:path';
 import { marshalStreamPart } from './protocol/parts/marshal-stream-part.ts';
-import { openSqlite } from './stores/sqlite/open-sqlite.ts';
+import { openMadeStore } from './open-store.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from './core/ids.ts';
 import { sessionTitle } from './core/session-title.ts';
 import { systemClock } from './system.ts';
+import type { Config } from './config.ts';
 import type { EndedRun, Store } from './stores/store.ts';
 import type { RunEvent } from './core/run-event.ts';
 import { userText } from './core/user-text.ts';
@@ -31,14 +30,9 @@ export interface RunFiles extends AsyncDisposable {
   keep(text: string, principal: string): Promise<{ readonly runs: readonly KeptRun[]; readonly leftOut: number }>;
 }
 
-/** @throws ConfigurationError  No server was ever started on the folder. @throws StorageError */
-export function openRunFiles(dataDir: string): RunFiles {
-  const path = join(dataDir, 'reins.db');
-  if (!existsSync(path))
-    throw new ConfigurationError(
-      `There is no data folder at ${dataDir}: name one with --data, or start a server on it.`,
-    );
-  const store = openSqlite(path);
+/** @throws ConfigurationError  No server was ever started on the folder, or the database cannot be used. @throws StorageError */
+export async function openRunFiles(config: Config): Promise<RunFiles> {
+  const store = await openMadeStore(config);
   return {
     async *write(id) {
       for (const runId of await runsOf(store, id)) yield* linesOf(store, runId);

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { join } from 'node:path';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { exportData, importData } from '../src/data-export.ts';
+import { loadConfig } from '../src/config.ts';
 import { startServer } from './support/in-process-server.ts';
 import { tmpdir } from 'node:os';
 
@@ -17,6 +18,8 @@ async function folder(): Promise<string> {
   cleanups.push(() => rm(path, { recursive: true, force: true }));
   return path;
 }
+
+const place = (data: string, env: Record<string, string> = {}) => loadConfig({ flags: { data }, env });
 
 test('what is written while tasks run serves the same responses, sessions and files where it is put back', async () => {
   const [server, at] = [await startServer({ demo: { speed: 'human' } }), await folder()];
@@ -33,13 +36,13 @@ test('what is written while tasks run serves the same responses, sessions and fi
     background: true,
   });
   const archive = join(at, 'reins.zip');
-  expect((await exportData(server.dataDir, archive)).files).toBeGreaterThan(3);
+  expect((await exportData(place(server.dataDir), archive)).files).toBeGreaterThan(3);
   expect((await stat(archive)).mode & 0o777).toBe(0o600);
-  await expect(exportData(server.dataDir, archive)).rejects.toThrow('is there already');
+  await expect(exportData(place(server.dataDir), archive)).rejects.toThrow('is there already');
 
   const restored = join(at, 'restored');
-  await importData(archive, restored);
-  await expect(importData(archive, restored)).rejects.toThrow('is not empty');
+  await importData(archive, place(restored));
+  await expect(importData(archive, place(restored))).rejects.toThrow('is not empty');
   expect((await stat(join(restored, 'workspaces', session, 'run.sh'))).mode & 0o777).toBe(0o755);
   expect(await readFile(join(restored, 'workspaces', session, 'link'), 'utf8')).toBe('kept');
   expect(await readdir(restored)).not.toContain('server.pid');
@@ -60,9 +63,17 @@ test('what is no archive, is cut off, or holds no database is refused, and leave
   const at = await folder();
   const [text, target] = [join(at, 'x.zip'), join(at, 'data')];
   await writeFile(text, 'no zip at all');
-  await expect(importData(text, target)).rejects.toThrow('no archive that can be read');
-  await expect(importData(join(at, 'none.zip'), target)).rejects.toThrow('There is no file');
+  await expect(importData(text, place(target))).rejects.toThrow('no archive that can be read');
+  await expect(importData(join(at, 'none.zip'), place(target))).rejects.toThrow('There is no file');
   await mkdir(join(at, 'empty'));
-  await expect(exportData(join(at, 'empty'), join(at, 'y.zip'))).rejects.toThrow('no database');
+  await expect(exportData(place(join(at, 'empty')), join(at, 'y.zip'))).rejects.toThrow('no database');
   expect((await readdir(at)).toSorted()).toEqual(['empty', 'x.zip']);
+});
+
+test('A4: what is in a database elsewhere is neither written nor put back, and the means for it are named', async () => {
+  const [at, env] = [await folder(), { REINS_DATABASE_URL: 'postgres://reins:secret@127.0.0.1:1/reins' }];
+  const refused = /^(?!.*secret).*PostgreSQL of REINS_DATABASE_URL.*pg_(?:dump|restore)/;
+  await expect(exportData(place(at, env), join(at, 'x.zip'))).rejects.toThrow(refused);
+  await expect(importData(join(at, 'x.zip'), place(at, env))).rejects.toThrow(refused);
+  expect(await readdir(at)).toEqual([]);
 });

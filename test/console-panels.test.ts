@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildGallery, type Gallery } from './support/console-gallery.ts';
 import { describeInChromium } from './support/chromium.ts';
 import { expectAccessible } from './support/console-steps.ts';
-import { scenes } from './support/console-scenes.ts';
+import { scenes, type Scene } from './support/console-scenes.ts';
 import type { Page } from 'playwright-core';
 
 const composer = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });

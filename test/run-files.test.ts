@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { createPartsView } from '../src/views/parts-view.ts';
+import { loadConfig } from '../src/config.ts';
 import { logOfAllTypes } from '../src/testing/log-of-all-types.ts';
 import { marshalStreamPart, type StreamPart } from '../src/protocol/parts/index.ts';
 import { openRunFiles } from '../src/run-files.ts';
@@ -23,14 +24,16 @@ afterAll(async () => {
 const from = () => here ?? expect.fail();
 const to = () => there ?? expect.fail();
 
+const placeOf = ({ dataDir }: RunningServer) => loadConfig({ flags: { data: dataDir }, env: {} });
+
 async function write(server: RunningServer, id: string): Promise<string> {
-  await using files = openRunFiles(server.dataDir);
+  await using files = await openRunFiles(placeOf(server));
   let text = '';
   for await (const lines of files.write(id)) text += lines;
   return text;
 }
 async function keep(server: RunningServer, text: string, principal = 'owner') {
-  await using files = openRunFiles(server.dataDir);
+  await using files = await openRunFiles(placeOf(server));
   return await files.keep(text, principal);
 }
 const idOf = (body: Record<string, unknown>) => String(body['id']);

@@ -1,11 +1,11 @@
 import { loadConfig } from '../config.ts';
-import type { DoctorReport, Finding } from '../inspect.ts';
+import type { DoctorReport } from '../inspect.ts';
 import { describeHarness } from './describe-harness.ts';
 import { parseVerbArgs, type Verb } from './verb.ts';
 
 const usage = `Usage: reins doctor [--json] [--data DIR] [--config FILE]
 
-Looks at what a server with these settings needs: the data folder, its database and its disk, the address, the certificate,
+Looks at what a server with these settings needs: the data folder and its disk, the database, the address, the certificate,
 programs that the settings name; what runs shell commands; which providers of models have what they need, which harnesses are
 installed, which models they can ask for and why not others. No call is made: that a key is set is all that is checked, not
 that it is right. Exit code 1 when something is wrong.
@@ -42,7 +42,8 @@ export function describeReport(report: DoctorReport): string {
 
 const marks = { well: '+', beware: '!', wrong: 'x' } as const;
 
-const describeFinding = ({ what, state, message }: Finding) => `  ${marks[state]} ${what}: ${message}`;
+const describeFinding = ({ what, state, message }: DoctorReport['findings'][number]) =>
+  `  ${marks[state]} ${what}: ${message}`;
 
 function describeProviders(providers: DoctorReport['providers']): readonly string[] {
   const width = Math.max(0, ...providers.map(({ provider }) => provider.length));

@@ -1,5 +1,5 @@
 import { createWriteStream, rmSync } from 'node:fs';
-import { loadConfig } from '../config.ts';
+import { loadConfig, type Config } from '../config.ts';
 import { once } from 'node:events';
 import { parseVerbArgs, UsageError, type Terminal, type Verb } from './verb.ts';
 import { pipeline } from 'node:stream/promises';
@@ -13,9 +13,9 @@ Writes one task, or all tasks of a session, as stream parts, one a line: to the 
 reins import makes the same tasks of them again, on this machine or another. Files that a task made are not in it.
 
 Or writes the whole data folder into one file, a zip: conversations, files, keys' hashes, settings. Keep it as safe as the
-folder. Tasks at work go on from where they were when it was made.
+folder. Tasks at work go on from where they were when it was made. With REINS_DATABASE_URL, pg_dump does that.
 
-Servers may work on the folder meanwhile.
+Servers may work on it meanwhile.
 
   --out FILE     a new file
   --json         what was written, as JSON
@@ -35,14 +35,15 @@ export const exportVerb: Verb = {
     const { values, words } = parseVerbArgs(args, { options, words: 1 });
     const [what] = words;
     if (what === undefined) throw new UsageError('which task or session, or to which file?');
-    const { dataDir } = loadConfig({ flags: { data: values.data, config: values.config, host: '127.0.0.1' } }).server;
+    const config = loadConfig({ flags: { data: values.data, config: values.config, host: '127.0.0.1' } });
     if (!/[./\\]/.test(what) && (runIds.parse(what) ?? sessionIds.parse(what)) !== undefined) {
-      await writeParts(terminal, { dataDir, id: what, out: values.out });
+      await writeParts(terminal, { config, id: what, out: values.out });
       return 0;
     }
     if (values.out !== undefined) throw new UsageError(`--out goes with a task or a session, which '${what}' is not.`);
     const { exportData } = await import('../data-export.ts');
-    const { files } = await exportData(dataDir, what);
+    const { dataDir } = config.server;
+    const { files } = await exportData(config, what);
     const done = `Wrote ${files} files of ${dataDir} to ${what}.`;
     terminal.out.write(values.json === true ? `${JSON.stringify({ file: what, dataDir, files })}\n` : `${done}\n`);
     return 0;
@@ -51,10 +52,10 @@ export const exportVerb: Verb = {
 
 async function writeParts(
   { out, err }: Terminal,
-  o: { readonly dataDir: string; readonly id: string; readonly out: string | undefined },
+  o: { readonly config: Config; readonly id: string; readonly out: string | undefined },
 ): Promise<void> {
   const { openRunFiles } = await import('../run-files.ts');
-  await using files = openRunFiles(o.dataDir);
+  await using files = await openRunFiles(o.config);
   if (o.out === undefined) {
     for await (const lines of files.write(o.id)) {
       if (out.left.aborted) return;

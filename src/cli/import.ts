@@ -1,4 +1,4 @@
-import { loadConfig } from '../config.ts';
+import { loadConfig, type Config } from '../config.ts';
 import { parseVerbArgs, UsageError, type Verb } from './verb.ts';
 import { open, readFile, stat } from 'node:fs/promises';
 import { ReinsError } from '../core/errors.ts';
@@ -9,6 +9,7 @@ Keeps tasks that reins export wrote as stream parts, or that another SDK did, as
 nothing of them is done again. The same file twice is kept once. A line that is no part refuses the file, and is named.
 
 Or puts a whole data folder back that reins export wrote, into one that is new or empty. Start the server on it after that.
+With REINS_DATABASE_URL, pg_restore does that.
 
   --principal P  who sees the tasks (owner)
   --json         what was kept, as JSON
@@ -28,10 +29,10 @@ export const importVerb: Verb = {
     const { values, words } = parseVerbArgs(args, { options, words: 1 });
     const [file] = words;
     if (file === undefined) throw new UsageError('which file?');
-    const { dataDir } = loadConfig({ flags: { data: values.data, config: values.config, host: '127.0.0.1' } }).server;
+    const config = loadConfig({ flags: { data: values.data, config: values.config, host: '127.0.0.1' } });
     const { json, text } = (await isText(file))
-      ? await importRuns(file, { dataDir, principal: values.principal ?? 'owner' })
-      : await importFolder(file, dataDir);
+      ? await importRuns(file, { config, principal: values.principal ?? 'owner' })
+      : await importFolder(file, config);
     out.write(values.json === true ? `${JSON.stringify(json)}\n` : `${text}\n`);
     return 0;
   },
@@ -56,10 +57,10 @@ async function isText(file: string): Promise<boolean> {
 
 async function importRuns(
   file: string,
-  { dataDir, principal }: { readonly dataDir: string; readonly principal: string },
+  { config, principal }: { readonly config: Config; readonly principal: string },
 ): Promise<Answer> {
   const { openRunFiles } = await import('../run-files.ts');
-  await using files = openRunFiles(dataDir);
+  await using files = await openRunFiles(config);
   const refuse = (why: string, cause?: unknown) => new ReinsError(`${file} is not taken. ${why}`, { cause });
   if ((await stat(file)).size > mostBytes) throw refuse('It has more than 256 MiB: export its tasks one by one.');
   const kept = await files.keep(await readFile(file, 'utf8'), principal).catch((cause: unknown) => {
@@ -71,8 +72,9 @@ async function importRuns(
   return { json: { file, ...kept }, text: [...said, ...left].join('\n') };
 }
 
-async function importFolder(file: string, dataDir: string): Promise<Answer> {
+async function importFolder(file: string, config: Config): Promise<Answer> {
   const { importData } = await import('../data-export.ts');
-  const { files } = await importData(file, dataDir);
+  const { dataDir } = config.server;
+  const { files } = await importData(file, config);
   return { json: { file, dataDir, files }, text: `Put ${files} files back into ${dataDir}.` };
 }

@@ -286,6 +286,9 @@ const migrations: readonly string[] = [
   `,
 ];
 
+/** Of a database that is up to date. */
+export const schemaVersion = migrations.length;
+
 /** Brings the schema up to date in one transaction; of several nodes that start together one does it. */
 export async function migrate(db: Database): Promise<void> {
   await db.transaction('durable', async (tx) => {

@@ -359,6 +359,9 @@ const migrations: readonly string[] = [
   `,
 ];
 
+/** Of a database that is up to date. */
+export const schemaVersion = migrations.length;
+
 /** Brings the schema up to date in one transaction, so that of two processes that start together one does it. */
 export function migrate(db: Database): void {
   db.transaction('durable', (tx) => {
