@@ -45,7 +45,7 @@ const preview = async (page: Page, name: string) => {
   return page.getByRole('dialog', { name });
 };
 
-describeInChromium('C-053: files', (browser) => {
+describeInChromium('C-053, C-090 item 17: files', (browser) => {
   test('a picture is shown, one that is too large is not, a page is text, a long text is cut; names are made harmless', async () => {
     await using model = await startModel((asked) => (asked === 'make' ? files : undefined));
     await using server = await startConsoleServer({ model });

@@ -53,7 +53,7 @@ describeInChromium('C-090: journeys', (browser) => {
     await model?.[Symbol.asyncDispose]();
   });
 
-  test('item 1: a whole turn: thinking, text, a tool, its file; then another one', async () => {
+  test('items 1 and 2: a whole turn: thinking, text, a tool, its file; then another one', async () => {
     gate = createGate();
     await using opened = await open();
     const { page } = opened;
@@ -90,7 +90,7 @@ describeInChromium('C-090: journeys', (browser) => {
     await opened.expectNoProblems();
   });
 
-  test('item 4: a reload in the middle of an answer, and one after it', async () => {
+  test('C-027, item 4: a reload in the middle of an answer, and one after it', async () => {
     gate = createGate();
     await using opened = await open();
     const { page } = opened;

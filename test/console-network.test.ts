@@ -33,7 +33,7 @@ async function freePort(): Promise<string> {
 }
 
 describeInChromium('C-039: the page and the network', (browser) => {
-  test('offline and back: the agent goes on, and so does the page', async () => {
+  test('B150: offline and back: the agent goes on, and so does the page', async () => {
     const { gate, model } = await startHeld();
     await using _model = model;
     await using server = await startConsoleServer({ model });
@@ -50,7 +50,7 @@ describeInChromium('C-039: the page and the network', (browser) => {
     await opened.expectNoProblems(/net::ERR_INTERNET_DISCONNECTED/);
   });
 
-  test('a server that is restarted in order under an open page', async () => {
+  test('B150: a server that is restarted in order under an open page', async () => {
     const { gate, model } = await startHeld();
     await using _model = model;
     await using server = await startConsoleServer({ model });
@@ -65,7 +65,7 @@ describeInChromium('C-039: the page and the network', (browser) => {
     await opened.expectNoProblems(/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY_RESPONSE|503/);
   });
 
-  test('a server that is killed and started again under an open page', async () => {
+  test('B150: a server that is killed and started again under an open page', async () => {
     const { gate, model } = await startHeld();
     await using _model = model;
     await ensureConsoleBuilt();

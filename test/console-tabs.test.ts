@@ -68,7 +68,7 @@ describe('C-040: streams', () => {
     }
   });
 
-  test('a tab that nobody has looked at for a minute gives its own away, and takes one again when somebody does', async () => {
+  test('B150: a tab that nobody has looked at for a minute gives its own away, and takes one again when somebody does', async () => {
     await using place = await openPlace();
     const clock = createManualClock();
     using tab = place.open({ clock });

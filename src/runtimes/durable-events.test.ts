@@ -109,7 +109,7 @@ describe('E-035: a reader of a durable run', () => {
     const at = log.findIndex(({ type, leg }) => type === 'run-started' && leg === 2);
     expect(log.slice(at, at + 2)).toMatchObject([
       { data: { cause: 'recovery' } },
-      { type: 'attempt-reset', data: { reason: 'crash', shown: true } },
+      { type: 'attempt-reset', data: { reason: 'worker-lost', shown: true } },
     ]);
     expect(log.at(-1)).toMatchObject({ data: { output: 'All is done.' } });
     expect(checkLog(log)).toEqual([]);

@@ -63,7 +63,7 @@ test('C-039, B150: what waited is done at once when the network is back or the p
   expect(attaches(awake.do({ type: 'became_visible', silentMs: 600_000 }))).toHaveLength(1);
 });
 
-test('B038, C-039: an unknown cursor is repaired by reading the response, and then the whole log', () => {
+test('B038, C-039, C-095: an unknown cursor is repaired by reading the response, and then the whole log', () => {
   const rig = busyRig()
     .hear(created, event.text('so'))
     .do({ ...lost, why: 'unknown-cursor' });

@@ -113,7 +113,7 @@ test('C-013: after a gap nothing is guessed: the response is read, and its end i
   );
 });
 
-test('L1: a stream read again from its start rebuilds the turn to the same rows', () => {
+test('C-011, L1: a stream read again from its start rebuilds the turn to the same rows', () => {
   fc.assert(
     fc.property(recorded, fc.nat(60), ({ events }, at) => {
       const rig = hear(busyRig(), events.slice(0, 1 + (at % (events.length - 1))));

@@ -84,6 +84,33 @@ test('C-038: the window holds 2,048 rows; 512 earlier ones come at a time, the n
   expect(rig.effects.filter(({ type }) => type === 'fetchEarlier')).toHaveLength(1);
 });
 
+test('C-038: from older rows back to the newest: nothing is read again, and the session stays open', () => {
+  const rig = loadedRig({ turns: 1_000, more: true });
+  const { rows, session } = rig.state;
+  rig.do({ type: 'load_earlier' });
+  rig.do({ type: 'earlier_loaded', turns: Array.from({ length: 218 }, (_, at) => storedTurn(at + 100)), more: false });
+  const before = rig.effects.length;
+  rig.do({ type: 'newest_asked' });
+  expect([rig.state.rows, rig.state.session, rig.state.newest, rig.state.earlier]).toEqual([rows, session, null, 'more']);
+  expect(rig.effects.slice(before)).toEqual([{ type: 'follow' }]);
+});
+
+test('UD-48: what a session has cost is told when it is opened, grows by each turn, and is none of another one', () => {
+  const rig = loadedRig({ turns: 2 });
+  expect(rig.state.spent.reins_cost).toEqual({ dollars: 1, estimated: false });
+  rig.do({ type: 'draft_changed', draft: 'go' }, { type: 'submit', id: 'm1' }, { type: 'sent', turn: 'm1' });
+  rig.hear({ type: 'created', responseId: 'resp_1', sessionId: 'hsess1', model: 'm' });
+  // Of a model without a price.
+  rig.hear({ ...bareEnd({ kind: 'finished' }), spent: { reins_usage: { output_tokens: 5 } } });
+  expect(rig.state.lastTurn?.spent).toEqual({ reins_usage: { output_tokens: 5 } });
+  expect(rig.state.spent).toEqual({
+    reins_usage: { output_tokens: 15 },
+    reins_cost: { dollars: 1, estimated: true },
+  });
+  rig.do({ type: 'session_opened', sessionId: 'hsess2' });
+  expect(rig.state.spent).toEqual({});
+});
+
 test('C-038: half a card at the edge of the window gives way to the whole one', () => {
   const rig = loadedRig({ turns: 0, running: { responseId: 'resp_1', user: 'go', startedMs: 0, replayUntil: -1 } });
   let number = 0;

@@ -16,7 +16,7 @@ test('C-021: the brief is the summary in one line of at most 64 characters; a pr
   expect(finishedItem({ ...outcome, name: 'n'.repeat(200) }, 0, 0).name).toHaveLength(128);
 });
 
-test('C-023: the cap of the details counts bytes, not characters', () => {
+test('C-023, C-095: the cap of the details counts bytes, not characters', () => {
   const { detail } = finishedItem({ ...outcome, preview: '漢'.repeat(229_376) }, 0, maxDetailBytes);
   expect(utf8Bytes(detail ?? '')).toBeLessThanOrEqual(maxDetailBytes);
   expect(utf8Bytes(detail ?? '')).toBeGreaterThan(maxDetailBytes - 4);

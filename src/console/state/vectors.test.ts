@@ -97,6 +97,13 @@ describe.each(['task', 'agent'] as const)('over the transport %s', (transport) =
     expect(counts && cardTitle(counts)).toBe('205 tools called');
   });
 
+  test('C-010: answers of white space are no rows to be seen; rows are of six kinds; every turn begins and ends in ready', () => {
+    const rig = create();
+    expect(rig.state.phase.name).toBe('busy');
+    rig.hear(event.think('k', 0), event.text(' \n', 1), event.start('a', 'c', 2), event.text('x', 3), event.done());
+    expect([rig.state.phase.name, rig.shown]).toEqual(['ready', ['U', 'K', 'T[a stopped]', 'A"x"', 'S']]);
+  });
+
   test('V15: thinking is kept whole', () => {
     const rig = heard(think('x'.repeat(300)), start('a'));
     expect(rig.state.rows[1]).toMatchObject({ kind: 'thinking', text: 'x'.repeat(300) });
