@@ -38,6 +38,7 @@ const mayImport: Record<string, readonly string[]> = {
     'client',
     'local-agent.ts',
     'data-keys.ts',
+    'near-data-folder.ts',
     'compose.ts',
     'inspect.ts',
     'config.ts',

@@ -25,6 +25,7 @@ import { createModelHealth } from './engine/model-health.ts';
 import { keepHealth } from './keep-health.ts';
 import { nativeTools, type NativeTools } from './native-tools.ts';
 import { join, resolve } from 'node:path';
+import { lookAtSettings } from './look-at-settings.ts';
 import { openCatalogue } from './open-catalogue.ts';
 import { openConsole } from './open-console.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
@@ -96,7 +97,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const { store, alone } = await openStore(config, folder);
   stack.use(store);
   const catalogue = stack.use(openCatalogue(config, clock));
-  warnOfDefaultModel(config, catalogue, logger);
+  tellOfSettings(config, catalogue, logger);
   const { template } = config.agent;
   const workspaces = createWorkspaces({ dataDir, ...(template === null ? {} : { template }) });
   const toolParts = partsOfTools({ clock, logger, cwd: dataDir });
@@ -328,9 +329,14 @@ export function composeLocal(config: Config, { cwd, base, logger = silentLogger 
   };
 }
 
-/** Its credential may come later; the server is of use until then. */
-function warnOfDefaultModel({ models }: Config, catalogue: Catalogue, logger: Logger): void {
-  const choice = catalogue.choose(models.default);
+/** @throws ConfigurationError  Without the template no session could begin. */
+function tellOfSettings(config: Config, catalogue: Catalogue, logger: Logger): void {
+  for (const { what, state, message } of lookAtSettings(config, catalogue)) {
+    if (what === 'agent.template') throw new ConfigurationError(`'${what}' is wrong: ${message}`);
+    if (state !== 'well') logger.warn('A setting cannot be used as it is.', { setting: what, why: message });
+  }
+  // Its credential may come later; the server is of use until then.
+  const choice = catalogue.choose(config.models.default);
   if (!choice.available) logger.warn('The default model cannot be served.', { model: choice.id, why: choice.why });
 }
 

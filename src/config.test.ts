@@ -91,6 +91,8 @@ describe('C2: a wrong source stops the start and says where', () => {
     [{ env: { REINS_CONFIG: '/none.json' } }, ['/none.json', 'REINS_CONFIG']],
     [{ file: { server: { dataDir: '/elsewhere' } } }, ['server.dataDir', '--data']],
     [{ file: { limits: { timeoutSeconds: 9, maxTimeoutSeconds: 8 } } }, ['limits.timeoutSeconds']],
+    [{ file: { harnesses: { maxParked: 4, maxProcesses: 3 } } }, ["'harnesses.maxParked' is 4", 'which is 3']],
+    [{ file: { harnesses: { maxParked: 1, maxProcesses: 1 } } }, ["'harnesses.maxParked' is 1", 'which is 1']],
   ] as [Given, string[]][])('%j', (given, words) => {
     const message = refusal(given);
     for (const word of words) expect(message).toContain(word);
@@ -124,9 +126,10 @@ describe('C2: a wrong source stops the start and says where', () => {
     );
   });
 
-  test('a file that is no JSON is named, its content is not', () => {
-    expect(() => loadConfig({ env: { REINS_DATA_DIR: '/data' }, readFile: () => '{"demo": secret-text}' })).toThrow(
-      /^(?!.*secret).*\/data\/config\.json/,
+  test('a file that is no JSON is named with the place, its content is not', () => {
+    const read = () => '\uFEFF{\n  "demo": secret-text}';
+    expect(() => loadConfig({ env: { REINS_DATA_DIR: '/data' }, readFile: read })).toThrow(
+      /^(?!.*secret).*\/data\/config\.json is not valid JSON: see line 2, column 11\.$/,
     );
   });
 });
@@ -145,6 +148,15 @@ describe('C3: credentials', () => {
       openai: { baseURL: 'http://127.0.0.1:9/v1' },
       azure: { apiKey: 'z', resourceName: 'r' },
     });
+  });
+
+  test.each([
+    ['https://api.anthropic.com', 'https://api.anthropic.com/v1'],
+    ['http://127.0.0.1:9/', 'http://127.0.0.1:9/v1'],
+    ['http://127.0.0.1:9/v1', 'http://127.0.0.1:9/v1'],
+    ['https://gate.example/anthropic/v1/', 'https://gate.example/anthropic/v1/'],
+  ])('the address %s of Anthropic, as its own clients take it or with the version, is %s', (given, baseURL) => {
+    expect(load({ env: { ANTHROPIC_BASE_URL: given } }).models.credentials.anthropic).toEqual({ baseURL });
   });
 
   test('no error text repeats a key or an address that may hold one', () => {

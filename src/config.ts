@@ -12,10 +12,13 @@ import { catalogueEntry, groups, limitsOfOne, settings, webAddress, type Setting
 import { z } from 'zod';
 import { ConfigurationError } from './core/errors.ts';
 import { deepFreeze } from './core/deep-freeze.ts';
+import { whereJsonBreaks } from './core/where-json-breaks.ts';
 import { environmentPrefix, providerNames } from './core/provider-names.ts';
 import type { ProviderName, ProviderSettings } from './core/provider-names.ts';
 
 export interface Config extends Readonly<Omit<Settings, 'server' | 'models' | 'store'>> {
+  /** Absolute path of the file that was read, were it there. */
+  readonly settingsFile: string;
   readonly server: Readonly<Settings['server']> & {
     /** `REINS_API_KEY`; null = the server makes one at its first start. */
     readonly apiKey: string | null;
@@ -68,12 +71,14 @@ export function loadConfig({ flags = {}, env = process.env, readFile = readIfThe
   const merged = settings.parse(Object.fromEntries(groupNames.map((name) => [name, mergeGroup(layers, name)])));
   const config: Config = {
     ...merged,
+    settingsFile: path,
     server: { ...merged.server, dataDir: toPath(merged.server.dataDir), apiKey: apiKeyFrom(given) },
     store: { ...merged.store, ...databaseFrom(given) },
     models: { ...merged.models, credentials: credentialsFrom(given) },
   };
   refuseUnguardedBind(config);
   refuseTimeoutAboveMaximum(config);
+  refuseAllPlacesParked(config);
   return deepFreeze(config);
 }
 
@@ -168,11 +173,14 @@ function withFolder(key: string, paths: unknown, folder: string) {
 }
 
 function parseJson(source: string, path: string): unknown {
+  const text = source.replace(/^\uFEFF/, '');
   try {
-    return JSON.parse(source.replace(/^\uFEFF/, ''));
+    return JSON.parse(text);
   } catch {
     // The parser's own message repeats a piece of the file (C3).
-    throw new ConfigurationError(`The settings file ${path} is not valid JSON.`);
+    const place = whereJsonBreaks(text);
+    const where = place === null ? '' : `: see line ${place.line}, column ${place.column}`;
+    throw new ConfigurationError(`The settings file ${path} is not valid JSON${where}.`);
   }
 }
 
@@ -210,12 +218,20 @@ function credentialsFrom(given: GivenVariables): Partial<Record<ProviderName, Pr
       throw new ConfigurationError(`${environmentPrefix[name]}_BASE_URL is wrong: it must be a http or https URL.`);
     const own = {
       ...(apiKey === undefined ? {} : { apiKey }),
-      ...(baseURL === undefined ? {} : { baseURL }),
+      ...(baseURL === undefined ? {} : { baseURL: name === 'anthropic' ? withVersion(baseURL) : baseURL }),
       ...(resourceName === undefined ? {} : { resourceName }),
     };
     if (Object.keys(own).length > 0) credentials[name] = own;
   }
   return credentials;
+}
+
+/** Anthropic's own clients are told the host alone, and add the version themselves. */
+function withVersion(baseURL: string): string {
+  const url = new URL(baseURL);
+  if (url.pathname !== '/') return baseURL;
+  url.pathname = '/v1';
+  return url.href;
 }
 
 function apiKeyFrom(given: GivenVariables): string | null {
@@ -250,6 +266,14 @@ function refuseTimeoutAboveMaximum({ limits }: Config): void {
   if (limits.timeoutSeconds <= limits.maxTimeoutSeconds) return;
   throw new ConfigurationError(
     "'limits.timeoutSeconds' is above 'limits.maxTimeoutSeconds': lower the one or raise the other.",
+  );
+}
+
+/** Of all places one is never kept from those who wait for it. */
+function refuseAllPlacesParked({ harnesses: { maxParked, maxProcesses } }: Config): void {
+  if (maxParked === null || maxProcesses === null || maxParked < maxProcesses) return;
+  throw new ConfigurationError(
+    `'harnesses.maxParked' is ${maxParked}, and must be below 'harnesses.maxProcesses', which is ${maxProcesses}: lower the one or raise the other.`,
   );
 }
 

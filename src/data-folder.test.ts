@@ -74,3 +74,12 @@ test('server.pid and server.url name who answered last; when it goes, another on
   expect(found()).toEqual([null, null]);
   expect(readdirSync(join(path, 'servers'))).toEqual([]);
 });
+
+test('D3: a folder that cannot be made is refused, also where the file system lets nothing be made; below others it is', () => {
+  const path = folder();
+  writeFileSync(join(path, 'file'), '');
+  for (const wrong of ['/proc/no-such-folder/data', join(path, 'file'), join(path, 'file', 'data')])
+    expect(() => openDataFolder(wrong), wrong).toThrow(`The data folder ${wrong} cannot be made: `);
+  expect(() => openDataFolder(join(path, 'one', 'two'))).not.toThrow();
+  expect(existsSync(join(path, 'one', 'two', 'reins.db'))).toBe(true);
+});

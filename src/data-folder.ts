@@ -24,7 +24,7 @@ import {
 } from 'node:fs';
 import { ConfigurationError } from './core/errors.ts';
 import { DatabaseSync } from 'node:sqlite';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { sleep } from './core/clock.ts';
 import { systemClock } from './system.ts';
 
@@ -42,7 +42,7 @@ export interface DataFolder extends Disposable {
 export function openDataFolder(path: string): DataFolder {
   const file = (name: string) => join(path, name);
   const pidFile = file('server.pid');
-  attempt(`The data folder ${path} cannot be made`, () => mkdirSync(path, { recursive: true, mode: 0o700 }));
+  attempt(`The data folder ${path} cannot be made`, () => makeFolder(path));
   requireWritable(file('server.lock'));
   requireWritable(file('reins.db'));
   for (const beside of ['reins.db-wal', 'reins.db-shm'].map(file)) if (existsSync(beside)) requireWritable(beside);
@@ -60,7 +60,7 @@ export function openDataFolder(path: string): DataFolder {
     },
     writeKey: (key) => writePrivate(file('key'), key),
     announce(url) {
-      attempt(`The folder ${servers} cannot be made`, () => mkdirSync(servers, { recursive: true, mode: 0o700 }));
+      attempt(`The folder ${servers} cannot be made`, () => makeFolder(servers));
       own = join(servers, `${process.pid}-${URL.parse(url)?.port ?? ''}`);
       writePrivate(own, url);
       name({ pid: process.pid, url });
@@ -137,6 +137,18 @@ function readLine(path: string): string | null {
     return readFileSync(path, 'utf8').trim();
   } catch {
     return null;
+  }
+}
+
+/** Node's own recursion never ends where a folder that is there takes no others, as /proc. */
+function makeFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (cause) {
+    // Another server of the folder may have been first.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw cause;
   }
 }
 

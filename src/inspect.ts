@@ -5,11 +5,11 @@ import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { X509Certificate } from 'node:crypto';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beware, well, wrong, type Finding } from './finding.ts';
 import { ConfigurationError } from './core/errors.ts';
-import { findProgram } from './process/find-program.ts';
-import { hostEnvironment, type Config } from './config.ts';
+import type { Config } from './config.ts';
+import { lookAtSettings } from './look-at-settings.ts';
 import { lookAtStore } from './look-at-store.ts';
 import { openHarnesses } from './open-harnesses.ts';
 import { openShell } from './open-shell.ts';
@@ -57,7 +57,7 @@ export async function inspect(config: Config): Promise<DoctorReport> {
     ...tlsFindings(config),
     ...linkFindings(config),
     filesFinding(),
-    ...programFindings(config),
+    ...lookAtSettings(config, catalogue),
     ...webhookFindings(config),
   ];
   return {
@@ -70,6 +70,9 @@ export async function inspect(config: Config): Promise<DoctorReport> {
   };
 }
 
+/** Of /proc and /sys, where the owner of the machine seems to be allowed anything. */
+const kernelFileSystems = [0x9fa0, 0x62656572];
+
 async function folderFinding(dataDir: string): Promise<Finding> {
   const what = 'data folder';
   let there = dataDir;
@@ -79,6 +82,8 @@ async function folderFinding(dataDir: string): Promise<Finding> {
   } catch {
     return wrong(what, `${there} cannot be written by this user: change its owner, or choose another with --data.`);
   }
+  if (kernelFileSystems.includes(statfsSync(there).type))
+    return wrong(what, `${there} is the kernel's and keeps no files: choose another with --data.`);
   return well(what, there === dataDir ? 'can be written.' : 'is made at the first start.');
 }
 
@@ -153,21 +158,6 @@ function filesFinding(): Finding {
   return Number(soft) < fewFiles
     ? beware(what, `at most ${soft}, and each open stream takes one: raise it (ulimit -n, LimitNOFILE).`)
     : well(what, `at most ${soft}.`);
-}
-
-function programFindings({ agent, files }: Config): readonly Finding[] {
-  const named = [
-    ...(files.converter === null ? [] : [{ what: 'files.converter', program: files.converter }]),
-    ...agent.mcp.flatMap((server) =>
-      server.transport === 'stdio' && server.disabled !== true
-        ? [{ what: `MCP server ${server.name}`, program: server.command }]
-        : [],
-    ),
-  ];
-  return named.map(({ what, program }) => {
-    const found = isAbsolute(program) ? existsSync(program) : findProgram(program, hostEnvironment()['PATH']) !== null;
-    return found ? well(what, `${program} is there.`) : wrong(what, `the program ${program} is not there: install it.`);
-  });
 }
 
 function webhookFindings({ webhooks }: Config): readonly Finding[] {

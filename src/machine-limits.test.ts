@@ -19,7 +19,10 @@ test.for([
 test('what is set holds; one place is never kept from those who wait', () => {
   const machine = thisMachine();
   expect(machine.memoryBytes).toBeGreaterThan(0);
-  const set = settingsOf({ maxProcesses: 3, maxParked: 9, memoryBytes: 1_000, niceness: 0 });
+  const set = settingsOf({ maxProcesses: 3, maxParked: 2, memoryBytes: 1_000, niceness: 0 });
   expect(poolBounds(set, machine)).toMatchObject({ max: 3, maxParked: 2 });
+  expect(poolBounds(settingsOf({ maxParked: 9 }), { memoryBytes: gibibyte / 2, cores: 1 })).toMatchObject({
+    maxParked: 3,
+  });
   expect(treeLimits(set, machine)).toMatchObject({ memoryBytes: 1_000, niceness: 0 });
 });

@@ -52,7 +52,9 @@ export function createHarnesses(
   const { preferred } = config.harnesses;
   const bases = adapters.map(({ base }) => base);
   if (!bases.includes(preferred))
-    throw new ConfigurationError(`'harnesses.preferred' names '${preferred}'; this server has: ${bases.join(', ')}.`);
+    throw new ConfigurationError(
+      `'harnesses.preferred' in ${config.settingsFile} names '${preferred}'; this server has: ${bases.join(', ')}.`,
+    );
   return createRegistry(adapters.toSorted((a, b) => Number(b.base === preferred) - Number(a.base === preferred)));
 }
 

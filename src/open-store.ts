@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError, StorageError } from './core/errors.ts';
+import { nearDataFolderHint } from './near-data-folder.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { systemClock } from './system.ts';
 import type { Config } from './config.ts';
@@ -31,7 +32,9 @@ export async function openMadeStore(config: Config): Promise<Store> {
   const { dataDir } = config.server;
   const path = join(dataDir, 'reins.db');
   if (existsSync(path)) return openSqlite(path);
-  throw new ConfigurationError(`There is no data folder at ${dataDir}: name one with --data, or start a server on it.`);
+  throw new ConfigurationError(
+    `There is no data folder at ${dataDir}: start a server on it first, or name another with --data.${nearDataFolderHint(dataDir)}`,
+  );
 }
 
 async function openDatabase(

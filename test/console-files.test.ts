@@ -93,6 +93,35 @@ describeInChromium('C-053, C-090 item 17: files', (browser) => {
     await opened.expectNoProblems();
   }, 60_000);
 
+  test('C-061: a picture that the agent made stands in its answer, from memory; what it names of its files opens here', async () => {
+    const made = [
+      reply(
+        call('c1', 'bash', { command: `printf %s '${png(32, 32)}' | base64 -d > plot.png` }),
+        call('c2', 'write_file', { path: 'out/report.md', content: '# Report' }),
+      ),
+      say('![A plot](plot.png) and ![none](none.png), in [the report](out/report.md).'),
+    ];
+    await using model = await startModel((asked) => (asked === 'plot' ? made : undefined));
+    await using server = await startConsoleServer({ model });
+    await using opened = await openConsolePage(await browser(), { server });
+    const { page } = opened;
+    await send(page, 'plot');
+    await ends(page, 1, finished);
+    const picture = page.getByRole('img', { name: 'A plot' });
+    await picture.waitFor();
+    expect(await picture.getAttribute('src')).toMatch(/^blob:/);
+    await page.getByText('[image: none]').waitFor();
+    await page.reload();
+    await picture.waitFor();
+    await picture.click();
+    await page.getByRole('dialog', { name: 'plot.png' }).getByRole('img').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'the report' }).click();
+    await page.getByRole('dialog', { name: 'out/report.md' }).getByText('# Report').waitFor();
+    expect(opened.context.pages()).toHaveLength(1);
+    await opened.expectNoProblems();
+  });
+
   test('C-047: a file that is chosen goes along with the message; a long text that is pasted is offered as one', async () => {
     await using model = await startModel(() => undefined);
     await using server = await startConsoleServer({ model });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildGallery, type Gallery } from './support/console-gallery.ts';
 import { describeInChromium } from './support/chromium.ts';
 import { expectAccessible } from './support/console-steps.ts';
-import { scenes, type Scene } from './support/console-scenes.ts';
+import { longScene, scenes, type Scene } from './support/console-scenes.ts';
 import type { Page } from 'playwright-core';
 
 const composer = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
@@ -225,6 +225,17 @@ describeInChromium('the panels', (browser) => {
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       expect([title, await focused(page)]).toEqual([title, opener]);
     }
+  });
+
+  test('UD-48: what the turn and the session have cost stands below the turn, and in its details', async () => {
+    await using opened = await gallery.open(scenes.finished);
+    const { page } = opened;
+    const foot = page.locator('.turn-foot');
+    await expect(foot.textContent()).resolves.toContain('12,340 tokens in · 512 out · 9,000 from cache · $0.0412');
+    await foot.getByRole('button', { name: 'Details' }).click();
+    await expect(page.getByRole('dialog').locator('dd').allTextContents()).resolves.toContain('$0.0412');
+    await opened.show(longScene(1));
+    await expect(foot.textContent()).resolves.toBe('session about $1.27');
   });
 
   test('C-073: the first stop is a link to the message', async () => {

@@ -204,12 +204,15 @@ test('I5: what is kept here for others cannot be reached by its name in a file',
 describe('the command line', () => {
   const data = (server: RunningServer) => ['--data', server.dataDir];
 
-  test('what is too large to be read is refused by its size, and a name with a dot is a file', async () => {
+  test('what is too large to be read is refused by its size, what is empty as such, and a name with a dot is a file', async () => {
     const file = join(temporaryFolder(), 'large.jsonl');
     await writeFile(file, '{');
     await truncate(file, 300_000_000);
     const taken = await reins(['import', file, ...data(to())]);
     expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('It has more than 256 MiB') });
+    await truncate(file, 0);
+    const empty = await reins(['import', file, ...data(to())]);
+    expect(empty).toMatchObject({ code: 1, stderr: `reins: ${file} is not taken. It holds no part.\n` });
     const zip = join(temporaryFolder(), 'resp_all.zip');
     expect(await reins(['export', 'resp_all.zip', '--out', zip, ...data(to())])).toMatchObject({ code: 2 });
   }, 30_000);
@@ -235,7 +238,10 @@ describe('the command line', () => {
     expect(written).toMatchObject({ code: 0, stdout: '', stderr: `Wrote ${idOf(body)} to ${file}.\n` });
     expect(await readFile(file, 'utf8')).toBe(await write(from(), idOf(body)));
     const again = await reins(['export', idOf(body), '--out', file, ...data(from())]);
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot be written') });
+    expect(again).toMatchObject({
+      code: 1,
+      stderr: `reins: ${file} cannot be written: it is there already; choose another name.\n`,
+    });
     const taken = await reins(['import', file, '--json', ...data(to())]);
     expect(JSON.parse(taken.stdout)).toMatchObject({ runs: [{ runId: idOf(body), isNew: true }], leftOut: 0 });
     expect((await to().call('GET', `/v1/responses/${idOf(body)}`)).body['status']).toBe('completed');

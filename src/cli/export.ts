@@ -1,4 +1,5 @@
 import { createWriteStream, rmSync } from 'node:fs';
+import { fileProblem } from './file-problem.ts';
 import { loadConfig, type Config } from '../config.ts';
 import { once } from 'node:events';
 import { parseVerbArgs, UsageError, type Terminal, type Verb } from './verb.ts';
@@ -44,7 +45,7 @@ export const exportVerb: Verb = {
     const { exportData } = await import('../data-export.ts');
     const { dataDir } = config.server;
     const { files } = await exportData(config, what);
-    const done = `Wrote ${files} files of ${dataDir} to ${what}.`;
+    const done = `Wrote ${files} ${files === 1 ? 'file' : 'files'} of ${dataDir} to ${what}.`;
     terminal.out.write(values.json === true ? `${JSON.stringify({ file: what, dataDir, files })}\n` : `${done}\n`);
     return 0;
   },
@@ -69,9 +70,7 @@ async function writeParts(
   const first = await lines[Symbol.asyncIterator]().next();
   const file = createWriteStream(o.out, { flags: 'wx', mode: 0o600 });
   await once(file, 'open').catch((cause: unknown) => {
-    throw new ReinsError(`${o.out} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}.`, {
-      cause,
-    });
+    throw new ReinsError(`${o.out} cannot be written: ${fileProblem(cause)}.`, { cause });
   });
   if (first.done !== true) file.write(first.value);
   await pipeline(lines, file).catch((cause: unknown) => {

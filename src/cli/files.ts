@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { rename, rm, stat } from 'node:fs/promises';
 import { openAsBlob, createWriteStream } from 'node:fs';
 import { show } from './output.ts';
+import { fileProblem } from './file-problem.ts';
 import { openRemote, remoteOptions, remoteUsage, table, told } from './remote.ts';
 import { parseVerbArgs, UsageError, type Terminal, type Verb } from './verb.ts';
 import { pipeline } from 'node:stream/promises';
@@ -81,7 +82,7 @@ async function saveAs(output: string, bytes: Readable): Promise<void> {
   const target = createWriteStream(part);
   try {
     await once(target, 'open').catch((cause: unknown) => {
-      throw new ReinsError(`${output} cannot be written: ${codeOf(cause)}.`, { cause });
+      throw new ReinsError(`${output} cannot be written: ${fileProblem(cause)}.`, { cause });
     });
     await pipeline(bytes, target);
     await rename(part, output);
@@ -94,20 +95,8 @@ async function saveAs(output: string, bytes: Readable): Promise<void> {
 
 async function openFile(path: string): Promise<Blob> {
   const found = await stat(path).catch((cause: unknown) => {
-    throw new UsageError(`${path} cannot be read: ${codeOf(cause)}.`);
+    throw new UsageError(`${path} cannot be read: ${fileProblem(cause)}.`);
   });
   if (!found.isFile()) throw new UsageError(`${path} is no file.`);
   return openAsBlob(path);
-}
-
-const problems: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  EACCES: 'this user may not',
-  EISDIR: 'it is a folder',
-  ENOSPC: 'the disk is full',
-};
-
-function codeOf(cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
-  return problems[code] ?? code;
 }

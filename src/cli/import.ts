@@ -6,9 +6,11 @@ import { ReinsError } from '../core/errors.ts';
 const usage = `Usage: reins import FILE [--principal P] [--data DIR] [--config FILE] [--json]
 
 Keeps tasks that reins export wrote as stream parts, or that another SDK did, as they are: they are shown like any other, and
-nothing of them is done again. The same file twice is kept once. A line that is no part refuses the file, and is named.
+nothing of them is done again. The same file twice is kept once. A line that is no part refuses the file, and is named; so does
+a file without any. They go into a data folder on which a server was started before.
 
-Or puts a whole data folder back that reins export wrote, into one that is new or empty. Start the server on it after that.
+Or puts a whole data folder back that reins export wrote, into one that is new or empty. Start the server on it after that. Keys
+that were made before are valid there; reins keys create makes one where none is at hand.
 With REINS_DATABASE_URL, pg_restore does that.
 
   --principal P  who sees the tasks (owner)
@@ -46,13 +48,13 @@ interface Answer {
 /** Of a file of parts, which is read whole: about half of what a text can hold. */
 const mostBytes = 268_435_456;
 
-/** A zip begins with no brace; what is not there, or is no zip, is for who reads it to say. */
+/** A zip begins with no brace, and with something; what is not there, or is no zip, is for who reads it to say. */
 async function isText(file: string): Promise<boolean> {
   const handle = await open(file, 'r').catch(() => null);
   if (handle === null) return false;
   await using opened = handle;
   const { buffer, bytesRead } = await opened.read(Buffer.alloc(512), 0, 512, 0);
-  return /^\uFEFF?\s*\{/.test(buffer.toString('utf8', 0, bytesRead));
+  return /^\uFEFF?\s*(?:\{|$)/.test(buffer.toString('utf8', 0, bytesRead));
 }
 
 async function importRuns(
@@ -76,5 +78,8 @@ async function importFolder(file: string, config: Config): Promise<Answer> {
   const { importData } = await import('../data-export.ts');
   const { dataDir } = config.server;
   const { files } = await importData(file, config);
-  return { json: { file, dataDir, files }, text: `Put ${files} files back into ${dataDir}.` };
+  const put = `Put ${files} ${files === 1 ? 'file' : 'files'} back into ${dataDir}.`;
+  // Only hashes of keys are in a backup.
+  const keys = `Keys of before are valid; to make one: reins keys create --principal owner --scopes read,tasks,manage,admin --data ${dataDir}`;
+  return { json: { file, dataDir, files }, text: `${put}\n${keys}` };
 }

@@ -1,6 +1,7 @@
 import { InvalidInputError } from '../core/errors.ts';
-import { loadConfig } from '../config.ts';
+import { loadConfig, type Config } from '../config.ts';
 import { show } from './output.ts';
+import { nearDataFolderHint } from '../near-data-folder.ts';
 import { parseVerbArgs, UsageError, type Terminal, type Verb } from './verb.ts';
 import type { DataKeys } from '../data-keys.ts';
 
@@ -9,7 +10,8 @@ const usage = `Usage: reins keys create --principal P [--scopes S,…] [--name N
        reins keys revoke ID [--json]
 
 Makes, shows and revokes the keys of a data folder, whether a server works on it or not. A new key is shown once; only its hash
-is kept. A revoked one fails from the next request on. The key of REINS_API_KEY is not among them.
+is kept. A revoked one fails from the next request on. The key of REINS_API_KEY is not among them. The server of npm start has
+the data folder .reins of its repository.
 
   --principal P  whose key it is: what a principal makes is seen by its keys alone
   --scopes S,…   what it may do: read, tasks, manage, admin; the first three where none is named
@@ -37,9 +39,10 @@ export const keys: Verb = {
     const { values, words } = parse(args);
     const work = workOf(words, values);
     const config = loadConfig({ flags: { data: values.data, config: values.config, host: '127.0.0.1' } });
+    const place = placeOf(config, values);
     const { openDataKeys } = await import('../data-keys.ts');
     await using opened = await openDataKeys(config);
-    const answer = await work(opened).catch((cause: unknown) => {
+    const answer = await work(opened, place).catch((cause: unknown) => {
       throw cause instanceof InvalidInputError ? new UsageError(cause.message, { cause }) : cause;
     });
     say(terminal, values.json === true ? { ...answer, text: JSON.stringify(answer.json, null, 2) } : answer);
@@ -54,8 +57,23 @@ interface Answer {
   readonly note?: string;
 }
 
+/** Where a key is kept, for people. */
+interface Place {
+  readonly name: string;
+  /** Empty, or what to say if another folder was meant. */
+  readonly hint: string;
+}
+
+function placeOf({ server: { dataDir }, store }: Config, { data }: Values): Place {
+  if (store.databaseUrl !== null) return { name: 'the database of REINS_DATABASE_URL', hint: '' };
+  return { name: `the data folder ${dataDir}`, hint: data === undefined ? nearDataFolderHint(dataDir) : '' };
+}
+
 /** What the words ask for; judged whole before anything is opened. */
-function workOf([word, id, ...rest]: readonly string[], values: Values): (keys: DataKeys) => Promise<Answer> {
+function workOf(
+  [word, id, ...rest]: readonly string[],
+  values: Values,
+): (keys: DataKeys, place: Place) => Promise<Answer> {
   refuseStrayOptions(word, values);
   if (word === 'revoke') {
     if (id === undefined) throw new UsageError('which key is to be revoked? reins keys list names them.');
@@ -69,7 +87,7 @@ function workOf([word, id, ...rest]: readonly string[], values: Values): (keys: 
   if (word === 'create') {
     const { principal } = values;
     if (principal === undefined) throw new UsageError('--principal is missing: whose key is it?');
-    return (opened) => create(opened, { ...values, principal });
+    return (opened, place) => create(opened, { ...values, principal }, place);
   }
   throw new UsageError(
     `${word === undefined ? 'a word is missing' : `there is no '${word}'`}: create, list or revoke.`,
@@ -81,10 +99,15 @@ function refuseStrayOptions(word: string | undefined, values: Values): void {
   if (stray !== undefined && word !== 'create') throw new UsageError(`--${stray} goes with create alone.`);
 }
 
-async function create(opened: DataKeys, o: Values & { readonly principal: string }): Promise<Answer> {
+async function create(
+  opened: DataKeys,
+  o: Values & { readonly principal: string },
+  { name, hint }: Place,
+): Promise<Answer> {
   const scopes = o.scopes === undefined ? null : o.scopes.split(',').map((scope) => scope.trim());
   const made = await opened.create({ principal: o.principal, scopes, name: o.name ?? null });
-  const note = `A key of ${made.principal} (${made.id}), which may: ${made.scopes.join(', ')}. It is not shown again.\n`;
+  const may = `A key of ${made.principal} (${made.id}), which may: ${made.scopes.join(', ')}.`;
+  const note = `${may} It is in ${name}, and is not shown again.${hint}\n`;
   return { json: made, text: made.key ?? '', note };
 }
 

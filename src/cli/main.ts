@@ -98,6 +98,7 @@ function explain(cause: unknown, [word = '']: readonly string[], { err }: Termin
 }
 
 function overview(): string {
-  const lines = [...verbs].map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`);
+  const width = Math.max(...[...verbs.keys()].map(({ length }) => length));
+  const lines = [...verbs].map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
   return `Usage: reins VERB [options]\n\n${lines.join('\n')}\n\nreins VERB --help tells more; reins --version names the version.\n`;
 }

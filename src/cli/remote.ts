@@ -3,7 +3,9 @@
 
 import { connect, UhpError, type Client } from '../client/index.ts';
 import { loadConfig, remoteSettings } from '../config.ts';
-import { ReinsError } from '../core/errors.ts';
+import { nearDataFolderHint } from '../near-data-folder.ts';
+import { ConfigurationError, ReinsError } from '../core/errors.ts';
+import { UsageError } from './verb.ts';
 
 export const remoteOptions = {
   url: { type: 'string' },
@@ -26,7 +28,7 @@ export interface RemoteValues {
   readonly config?: string | undefined;
 }
 
-/** @throws ReinsError  No server is known, or no key of it. */
+/** @throws ReinsError  No server is known, or no key of it; a `UsageError` or `ConfigurationError`: its address is none. */
 export function openRemote({ data, config, ...said }: RemoteValues): Client {
   const { dataDir } = loadConfig({ flags: { data, config, host: '127.0.0.1' } }).server;
   const known = remoteSettings(dataDir);
@@ -34,10 +36,16 @@ export function openRemote({ data, config, ...said }: RemoteValues): Client {
   const key = said.key ?? known.key;
   if (url === null)
     throw new ReinsError(
-      `No server works on the data folder ${dataDir}: start one with reins serve, or name one with --url.`,
+      `No server works on the data folder ${dataDir}: start one with reins serve, or name one with --url.${nearDataFolderHint(dataDir)}`,
     );
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
+    const right = 'must be the address of a server, as http://127.0.0.1:4242.';
+    throw said.url === undefined ? new ConfigurationError(`REINS_URL ${right}`) : new UsageError(`--url ${right}`);
+  }
   if (key === null)
-    throw new ReinsError('There is no key: give one with --key or REINS_API_KEY; reins keys create makes one.');
+    throw new ReinsError(
+      `There is no key: give one with --key or REINS_API_KEY; reins keys create makes one.${nearDataFolderHint(dataDir)}`,
+    );
   return connect(url, key, { maxAttempts: 3 });
 }
 

@@ -125,11 +125,13 @@ export class ServerError extends UhpError {
 /** The server could not be reached, or the connection broke too often. A task that was started goes on. */
 export class ConnectionError extends UhpError {
   static override readonly kind: string = 'ConnectionError';
-  constructor(cause: unknown) {
+  /** @param url  Of the server; absent or empty where it goes without saying. */
+  constructor(cause: unknown, url = '') {
+    const server = url === '' ? 'The server' : `The server at ${url}`;
     super({
       type: 'connection_error',
       code: 'connection_failed',
-      message: 'The server could not be reached, or the connection broke.',
+      message: `${server} could not be reached, or the connection broke.`,
       cause,
     });
   }

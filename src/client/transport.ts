@@ -106,7 +106,7 @@ async function reach({ fetch, ...settings }: TransportSettings, call: Call): Pro
     return await fetch(settings.url + call.path + queryOf(call.query), init);
   } catch (cause) {
     signal?.throwIfAborted();
-    throw new ConnectionError(cause);
+    throw new ConnectionError(cause, settings.url);
   }
 }
 

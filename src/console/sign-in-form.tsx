@@ -45,7 +45,8 @@ export function SignInForm({
           ref={field}
         />
         <p className="hint">
-          The first start of a server prints one; <code>reins keys create</code> makes another.
+          The first start of a server prints one; <code>reins keys create</code> makes another, with{' '}
+          <code>--data .reins</code> for a server of <code>npm start</code>.
         </p>
         {refusal === null ? null : <p role="alert">{refusal}</p>}
         <button type="submit" className="primary" disabled={isBusy}>

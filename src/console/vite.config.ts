@@ -18,6 +18,8 @@ export default defineConfig(({ mode }) => {
         resolveDependencies: (_file, names, { hostType }) => (hostType === 'html' ? names : []),
       },
       license: { fileName: 'licenses.md' },
+      // How long plugins take is nothing that whoever starts a server could mend.
+      rolldownOptions: { checks: { bundlerTimings: false } },
     },
     // The page's own name goes along, so that cookies and origins are those of the page.
     server: { proxy: { '^/(v1|api)/': { target: server, changeOrigin: false } } },

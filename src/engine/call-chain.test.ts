@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createChainRig, rigRef, streamOf, type ChainRig, type ChainResult } from '../testing/chain-rig.ts';
 import { createModelHealth } from './model-health.ts';
+import { silentLogger } from '../core/logger.ts';
 import type { ModelPart } from './models/model-part.ts';
 import { simpleCall, simpleText, type ScriptedReply } from '../testing/model-servers/reply-script.ts';
 
@@ -35,6 +36,18 @@ function failureOf({ outcome }: ChainResult) {
 }
 
 describe('failover', () => {
+  test('a failure is logged where another member follows; the last one is told of by its step', async () => {
+    const logged = async (...names: readonly string[]) => {
+      const lines: unknown[] = [];
+      const logger = { ...silentLogger, warn: (_: string, facts = {}) => void lines.push(facts) };
+      const members = Object.fromEntries(names.map((name) => [name, { replies: [down] }]));
+      await createChainRig({ members, logger }).call();
+      return lines;
+    };
+    expect(await logged('one')).toEqual([]);
+    expect(await logged('one', 'two')).toEqual([expect.objectContaining({ model: 'one', status: 503 })]);
+  });
+
   test('E-350, E-353: a transient failure goes to the next member inside the attempt, and the switch is a fact before its first delta', async () => {
     const rig = createChainRig({ members: { one: { replies: [down] }, two: { replies: [simpleText('Hi.')] } } });
     const result = await rig.call();

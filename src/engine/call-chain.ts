@@ -61,7 +61,8 @@ export async function* callChain(call: ChainCall): Effects<ModelOutcome> {
   const primary = primaryOf(call);
   const failed: ModelFailure[] = [];
   let from = primary.ref;
-  for (const member of orderOf(call)) {
+  const order = orderOf(call);
+  for (const member of order) {
     const refusal = health.refusal(member.ref);
     if (refusal !== null) failed.push(refusal);
     const opened = refusal === null ? await openMember(call, member) : null;
@@ -83,7 +84,9 @@ export async function* callChain(call: ChainCall): Effects<ModelOutcome> {
     const next = health.fail(member.ref, failure, { retry: policies.retry, attempt: call.attempt });
     failed.push(outcome.shown ? { ...failure, retryAtOnce: next && canGoOn(call, member, failure) } : failure);
     if (outcome.shown || !next) break;
-    call.logger.warn('A model of the chain failed.', { step: call.step, ...failure.error, cause: failure.detail });
+    // The last one's failure is that of the attempt, which its step tells of.
+    if (member !== order.at(-1))
+      call.logger.warn('A model of the chain failed.', { step: call.step, ...failure.error, cause: failure.detail });
   }
   return failedWith(call, failed);
 }

@@ -143,7 +143,8 @@ async function claimRun(
   // servers down.
   const since = { nowMs, sinceMs: nowMs - takeoverWindowMs };
   const takeovers = seen.owner === null ? 0 : await store.countTakeover(runId, since);
-  logger.info('A run is taken over.', { runId, takeovers });
+  if (seen.owner === null) logger.info('A run goes on.', { runId });
+  else logger.info('A run is taken over.', { runId, takeovers });
   const isOrphan = (await configOf(services, runId))?.attached !== undefined;
   return { run, ending: isOrphan ? { status: 'cancelled' } : endingAtOnce(run, { takeovers, agent }) };
 }

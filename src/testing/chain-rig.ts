@@ -4,7 +4,7 @@ import { createManualClock, type ManualClock } from './manual-clock.ts';
 import { createModelHealth, type ModelHealth } from '../engine/model-health.ts';
 import { createScriptedModel, type ScriptedModel } from './scripted-model.ts';
 import { defaultPolicies, type ProgressPolicy, type RetryPolicy } from '../engine/policies.ts';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger, type Logger } from '../core/logger.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { Middleware, ModelRequestDraft } from '../engine/middleware.ts';
 import type { ModelPart } from '../engine/models/model-part.ts';
@@ -26,6 +26,7 @@ export interface ChainRigOptions {
   readonly retry?: Partial<RetryPolicy>;
   readonly progress?: Partial<ProgressPolicy>;
   readonly middleware?: readonly Middleware[];
+  readonly logger?: Logger;
   readonly request?: Partial<ModelRequestDraft>;
 }
 
@@ -90,7 +91,7 @@ export function createChainRig(options: ChainRigOptions): ChainRig {
         pinned: pinned === undefined ? null : rigRef(pinned),
         signal,
         clock,
-        logger: silentLogger,
+        logger: options.logger ?? silentLogger,
         policies,
         health: rig.health,
         middleware: options.middleware,

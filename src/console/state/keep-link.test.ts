@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { backoffMs } from './keep-link.ts';
 import { busyRig, createRig, event, type Rig } from './rig.ts';
-import { cursorOf, statusText } from './status.ts';
+import { cursorOf, statusText, todoLine } from './status.ts';
 import type { UhpResponse } from './wire.ts';
 
 const created = { type: 'created', responseId: 'resp_1', sessionId: 'hsess1', model: 'demo' } as const;
@@ -142,4 +142,17 @@ test('C-013: the status line tells what is waited for, and a reset tells the sec
   busy.hear({ type: 'attempt_reset', index: 0, kept: '', retryInMs: 90_000 });
   expect(statusText(busy.state)).toBe('Retrying in 1 min 30 s');
   expect(statusText(busy.hear(event.text('so')).state)).toBe('Working…');
+});
+
+test('C-052: the list of tasks comes whole each time; the line is how many are done and what is under way', () => {
+  const rig = busyRig().hear(created);
+  expect(todoLine(rig.state)).toBeNull();
+  const items = ['completed', 'completed', 'in_progress', 'pending', 'pending'].map((status, at) => ({
+    content: `task ${at}`,
+    status,
+  }));
+  rig.hear({ type: 'todos_updated', todos: { items, completed: 2, total: 5, current: 'task 2' } });
+  expect(todoLine(rig.state)).toBe('2/5 · task 2');
+  rig.hear({ type: 'todos_updated', todos: { items: items.slice(0, 1), completed: 1, total: 1, current: null } });
+  expect([todoLine(rig.state), rig.state.todos?.items.length]).toEqual(['1/1', 1]);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { bareEnd } from './end-line.ts';
 import { createRig, event } from './rig.ts';
 import { loadedRig, session, storedTurn } from './session-rig.ts';
 import { markOf, visibleSessions } from './session-list.ts';
@@ -86,13 +87,18 @@ test('C-038: the window holds 2,048 rows; 512 earlier ones come at a time, the n
 
 test('C-038: from older rows back to the newest: nothing is read again, and the session stays open', () => {
   const rig = loadedRig({ turns: 1_000, more: true });
-  const { rows, session } = rig.state;
+  const before = rig.state;
   rig.do({ type: 'load_earlier' });
   rig.do({ type: 'earlier_loaded', turns: Array.from({ length: 218 }, (_, at) => storedTurn(at + 100)), more: false });
-  const before = rig.effects.length;
+  const asked = rig.effects.length;
   rig.do({ type: 'newest_asked' });
-  expect([rig.state.rows, rig.state.session, rig.state.newest, rig.state.earlier]).toEqual([rows, session, null, 'more']);
-  expect(rig.effects.slice(before)).toEqual([{ type: 'follow' }]);
+  expect([rig.state.rows, rig.state.session, rig.state.newest, rig.state.earlier]).toEqual([
+    before.rows,
+    before.session,
+    null,
+    'more',
+  ]);
+  expect(rig.effects.slice(asked)).toEqual([{ type: 'follow' }]);
 });
 
 test('UD-48: what a session has cost is told when it is opened, grows by each turn, and is none of another one', () => {

@@ -4,6 +4,8 @@ import { countsOf, cardTitle } from './tool-card.ts';
 import { foldPrompt } from './prompt-fold.ts';
 import { fromAgentAnswer } from './from-agent.ts';
 import { isRowOpen } from './open-rows.ts';
+import { toSnapshot } from './snapshot.ts';
+import { utf8Bytes } from './utf8.ts';
 import type { TurnEvent } from './turn-event.ts';
 
 const { start, result, think, text, reset, done } = event;
@@ -97,16 +99,26 @@ describe.each(['task', 'agent'] as const)('over the transport %s', (transport) =
     expect(counts && cardTitle(counts)).toBe('205 tools called');
   });
 
-  test('C-010: answers of white space are no rows to be seen; rows are of six kinds; every turn begins and ends in ready', () => {
-    const rig = create();
+  test('C-010: white space is no row; a turn is busy until its end, and then all is ready', () => {
+    const rig = heard(think('k'), text(' \n'), start('a'), result('a'), text('x'));
     expect(rig.state.phase.name).toBe('busy');
-    rig.hear(event.think('k', 0), event.text(' \n', 1), event.start('a', 'c', 2), event.text('x', 3), event.done());
-    expect([rig.state.phase.name, rig.shown]).toEqual(['ready', ['U', 'K', 'T[a stopped]', 'A"x"', 'S']]);
+    rig.hear(done());
+    expect([rig.state.phase.name, rig.shown]).toEqual(['ready', [U, 'K', 'T[a ok]', 'A"x"', 'S']]);
+    expect(heard(text('  \n')).shown).toEqual([U]);
   });
 
   test('V15: thinking is kept whole', () => {
     const rig = heard(think('x'.repeat(300)), start('a'));
     expect(rig.state.rows[1]).toMatchObject({ kind: 'thinking', text: 'x'.repeat(300) });
+  });
+
+  test('C-027: thinking is cut at 262,144 bytes, and none of it is kept or sent', () => {
+    const rig = heard(think('é'.repeat(200_000)), think('more'), text('so'), done('so'));
+    const row = rig.state.rows[1];
+    if (row?.kind !== 'thinking') throw new Error('There is no thinking.');
+    expect([utf8Bytes(row.text), row.text.at(-1)]).toEqual([262_144 + 3, '…']);
+    expect(toSnapshot(rig.state.rows)).not.toContain('é');
+    expect(foldPrompt(rig.state.rows, 'next')).not.toContain('é');
   });
 
   test('V16, C-025: all thinking of the turn is open while it goes on, and closed at its end', () => {

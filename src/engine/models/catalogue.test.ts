@@ -106,6 +106,14 @@ test('an opened model brings its limits; OpenAI is told to keep nothing', async 
   );
 });
 
+test('UD-84: the demo model is there, but for our engine alone, and another harness is told so', () => {
+  expect(catalogue().choose('demo', ['openai'])).toMatchObject({
+    available: false,
+    id: 'demo',
+    why: expect.stringContaining("'native' alone"),
+  });
+});
+
 test('UD-84: where a harness is named no model it gets the default of the settings, if its providers serve that, else one that they do', () => {
   const providers = { openai: key, 'openai-compatible': { baseURL: 'http://127.0.0.1:1/v1' } };
   const named = catalogue({ providers, defaultModel: 'openai-compatible/mine' });

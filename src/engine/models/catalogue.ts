@@ -67,6 +67,13 @@ const demoListing: ModelListing = {
   why: 'It is built in and needs no key.',
 };
 
+const demoChoice: ModelChoice = { available: true, id: 'demo', ref: { provider: 'demo', model: 'demo' } };
+const demoElsewhere: ModelChoice = {
+  available: false,
+  id: 'demo',
+  why: "'demo' is here, but for 'native' alone: it is a script.",
+};
+
 /** @throws ConfigurationError  The default model can never be served: no credential would help. */
 export function createCatalogue(options: CatalogueOptions): Catalogue {
   const { providers: settings, demo } = options;
@@ -96,8 +103,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
   function choose(requested: string | null, among?: readonly ProviderName[]): ModelChoice {
     const name = requested ?? (among === undefined ? defaultModel : firstOf(among));
     if (name === null) return { available: false, id: '', why: whyNone(among ?? order) };
-    if (name === 'demo' && among === undefined)
-      return { available: true, id: name, ref: { provider: 'demo', model: 'demo' } };
+    if (name === 'demo') return among === undefined ? demoChoice : demoElsewhere;
     const known = resolve(name);
     if ('why' in known) return { available: false, ...known };
     const { id } = known;

@@ -224,6 +224,17 @@ test.each([
   expect('paths' in gateFact('r', asked)).toBe(paths !== undefined);
 });
 
+test('U-052: a provider that the relay did not reach is named so, though the program tells a status alone', () => {
+  const message = 'The model provider could not be reached (ECONNREFUSED).';
+  const ended = { at: 'ended', request: 1, how: 'cut', finishReason: null, error: { type: null, message } } as const;
+  const retry = { type: 'system', subtype: 'api_retry', error_status: 502, error: 'server_error', retry_delay_ms: 9 };
+  const facts = play([
+    { from: 'relay', fact: ended },
+    { from: 'program', message: retry },
+  ]);
+  expect(facts.find(({ is }) => is === 'reply-lost')).toMatchObject({ error: { message, retryable: true } });
+});
+
 test('H-110: pings, heartbeats and states are signs of life, and no progress', () => {
   const messages: readonly JsonObject[] = [
     { type: 'keep_alive' },

@@ -10,7 +10,7 @@ import { askReply, noReply, reduceBlock, reduceStream, type ReplyState } from '.
 import { changeTasks, todosFact, type Task } from './task-list.ts';
 import { gateFact } from './gate-fact.ts';
 import { listOf, numberOf, objectOf, plainText, textOf, wordOf } from '../foreign/fields.ts';
-import { providerError } from '../foreign/provider-error.ts';
+import { providerError, unreachedError } from '../foreign/provider-error.ts';
 import { reduceResult, type HeardFaults } from './reduce-result.ts';
 import { usedBeyond } from './count-usage.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -202,7 +202,8 @@ function reduceSystem(state: TurnState, message: JsonObject): Reduced {
     }
     case 'api_retry': {
       const [status, type] = [numberOf(message['error_status']), wordOf(message['error'])];
-      const error = providerError({ status, type: type === 'unknown' ? null : type, message: '' });
+      const told = { status, type: type === 'unknown' ? null : type, message: '' };
+      const error = unreachedError(state.faults.provider?.message ?? '') ?? providerError(told);
       const reason = status === null ? 'incomplete' : 'transient-error';
       const retryInMs = numberOf(message['retry_delay_ms']) ?? 0;
       return [{ ...state, reply: noReply }, [{ is: 'reply-lost', reason, retryInMs, error }]];

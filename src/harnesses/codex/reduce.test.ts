@@ -278,3 +278,27 @@ test('E-520: a patch names its files, in its gate and first of all in its argume
   const paths = ['/workspace/a', '/workspace/b', '/workspace/c'];
   expect(several).toMatchObject({ paths, call: { input: { paths: paths.join(', '), changes } } });
 });
+
+test('U-052: a provider that the relay did not reach is named so, though Codex repeats the status alone', () => {
+  const message = 'The model provider could not be reached (ECONNREFUSED).';
+  const relay = (request: number): readonly CodexNative[] => [
+    { from: 'relay', fact: { at: 'asked', request, model: 'test-model', atMs: 0 } },
+    { from: 'relay', fact: { at: 'ended', request, how: 'cut', finishReason: null, error: { type: null, message } } },
+  ];
+  const error = {
+    message: 'exceeded retry limit, last status: 502 Bad Gateway',
+    codexErrorInfo: { responseTooManyFailedAttempts: { httpStatusCode: 502 } },
+  };
+  const facts = factsOf([
+    started,
+    ...relay(1),
+    codex('error', { willRetry: true, error }),
+    ...relay(2),
+    codex('turn/completed', { turn: { id: 'turn-1', status: 'failed', error }, turnId: undefined }),
+  ]);
+  const unreached = { type: 'ProviderError', message, retryable: true };
+  expect(only(facts, 'reply-lost', 'ended')).toEqual([
+    expect.objectContaining({ is: 'reply-lost', error: unreached }),
+    { is: 'ended', end: { as: 'failed', error: unreached } },
+  ]);
+});

@@ -11,6 +11,7 @@ import {
   addCall,
   countTokens,
   during,
+  faultOf,
   lose,
   reduceRelay,
   served,
@@ -18,7 +19,7 @@ import {
   type Step,
 } from './replies.ts';
 import { countOf, listOf, objectOf, objectsOf, textOf, wordOf } from '../foreign/fields.ts';
-import { cutReply, readError } from './read-error.ts';
+import { cutReply } from './read-error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { NativeEnd, NativeFact, UseKind } from '../foreign/native-fact.ts';
 import type { RelayFact } from '../foreign/runtime.ts';
@@ -136,12 +137,12 @@ function endItem(state: CodexState, item: JsonObject): Step {
 
 function endTurn(state: CodexState, turn: JsonObject): Step {
   if (state.turn === null || wordOf(turn['id']) !== state.turn) return [state, []];
-  const end = endOfTurn(turn);
+  const end = endOfTurn(state, turn);
   const [over, facts] = end.as === 'completed' && state.reply === 'open' ? accept(state, null) : [state, []];
   return [{ ...over, turn: null, reply: 'none', calls: [] }, [...facts, { is: 'ended', end }]];
 }
 
-function endOfTurn(turn: JsonObject): NativeEnd {
+function endOfTurn(state: CodexState, turn: JsonObject): NativeEnd {
   switch (textOf(turn['status'])) {
     case 'completed':
       return { as: 'completed' };
@@ -150,7 +151,7 @@ function endOfTurn(turn: JsonObject): NativeEnd {
     default: {
       const error = objectOf(turn['error']);
       const stopReason = cutReply(error);
-      return stopReason === null ? { as: 'failed', error: readError(error) } : { as: 'completed', stopReason };
+      return stopReason === null ? { as: 'failed', error: faultOf(state, error) } : { as: 'completed', stopReason };
     }
   }
 }

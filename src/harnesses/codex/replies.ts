@@ -7,6 +7,8 @@
 
 import { countOf, objectOf } from '../foreign/fields.ts';
 import { readError, resetReasonOf, stopReasonOf } from './read-error.ts';
+import { unreachedError } from '../foreign/provider-error.ts';
+import type { ErrorInfo } from '../../core/outcome.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { NativeCall, NativeFact } from '../foreign/native-fact.ts';
 import type { RelayFact } from '../foreign/runtime.ts';
@@ -22,6 +24,8 @@ interface AskedReply {
   /** Calls of a whole reply; null: it has not ended, or not told. */
   readonly calls: number | null;
   readonly isLost: boolean;
+  /** The relay did not reach the provider, of which Codex repeats at most the status. */
+  readonly unreached: ErrorInfo | null;
 }
 
 export interface CodexState {
@@ -136,8 +140,12 @@ function usageIn(last: JsonObject): Usage | null {
 export function lose(state: CodexState, error: JsonObject): Step {
   const [begun, facts] = begin(state);
   const retryInMs = state.asked.at(-1)?.retryAfterMs ?? 0;
-  const lost = { is: 'reply-lost', reason: resetReasonOf(error), retryInMs, error: readError(error) } as const;
+  const lost = { is: 'reply-lost', reason: resetReasonOf(error), retryInMs, error: faultOf(state, error) } as const;
   return [{ ...begun, reply: 'none', calls: [] }, [...facts, lost]];
+}
+
+export function faultOf(state: CodexState, error: JsonObject): ErrorInfo {
+  return state.asked.at(-1)?.unreached ?? readError(error);
 }
 
 export function reduceRelay(state: CodexState, fact: RelayFact): Step {
@@ -162,7 +170,8 @@ export function reduceRelay(state: CodexState, fact: RelayFact): Step {
       return [update({ usage: fact.usage }), []];
     case 'ended': {
       const { finishReason, calls = null } = fact;
-      return fact.how === 'whole' ? acceptIfWhole(update({ finishReason, calls })) : [update({ isLost: true }), []];
+      if (fact.how === 'whole') return acceptIfWhole(update({ finishReason, calls }));
+      return [update({ isLost: true, unreached: unreachedError(fact.error?.message ?? '') }), []];
     }
   }
 }
@@ -174,6 +183,7 @@ const nothingKnown: Omit<AskedReply, 'request'> = {
   finishReason: null,
   calls: null,
   isLost: false,
+  unreached: null,
 };
 
 export const served = (model: string | null): readonly NativeFact[] =>

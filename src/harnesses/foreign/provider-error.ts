@@ -1,7 +1,7 @@
 import { classifyFailure, type FailureClass } from '../../core/provider-failure.ts';
 import { head } from '../../core/text.ts';
 import type { ErrorInfo, RunErrorType } from '../../core/outcome.ts';
-import type { RefusalCode } from '../relay/refusals.ts';
+import { unreachedIn, type RefusalCode } from '../relay/refusals.ts';
 
 /** What a runtime, or the relay, tells of a model call that failed. */
 export interface ProviderFault {
@@ -38,10 +38,19 @@ const ownRefusals: Readonly<Partial<Record<string, string>>> = {
   reins_revoked: 'The agent asked its model for more after it had been stopped.',
 } satisfies Record<RefusalCode, string>;
 
+/** Of a text that repeats the relay's: the status beside it is the relay's, too. Null: it does not. */
+export function unreachedError(text: string): ErrorInfo | null {
+  const unreached = unreachedIn(text);
+  if (unreached === null) return null;
+  return { type: 'ProviderError', message: `The model provider ${unreached}.`, retryable: true };
+}
+
 /** As the engine says it of its own model calls: of foreign words only status and type reach a caller (U-052). */
 export function providerError({ status, type, message }: ProviderFault): ErrorInfo {
   const own = ownRefusals[type ?? ''];
   if (own !== undefined) return { type: 'HarnessError', message: own, retryable: false };
+  const unreached = unreachedError(message);
+  if (unreached !== null) return unreached;
   const failure = classifyFailure({
     message,
     ...(status === null ? { inStream: true } : { status }),

@@ -52,6 +52,11 @@ export const refusals = {
   errorTooLong: () => new RelayRefusal(502, 'The model provider answered with an error of more than 1 MiB.'),
 };
 
+/** What `unreachable` says, where somebody repeats it; null: not in this text. */
+export function unreachedIn(text: string): string | null {
+  return /could not be reached \((?:[A-Z][A-Z_]{1,39}|no connection)\)/.exec(text)?.[0] ?? null;
+}
+
 /** The body of an error as the wire writes it. */
 export function refusalBody(wire: Wire, { status, message }: RelayRefusal): string {
   switch (wire) {
