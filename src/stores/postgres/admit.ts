@@ -44,7 +44,7 @@ async function findReplay(tx: Reads, { principal, idempotency }: Admission): Pro
 async function findMissing(tx: Reads, { sessionId, queued }: Admission): Promise<AdmitResult | null> {
   if (queued === undefined) return null;
   const sql = `
-    SELECT 1 FROM queued_tasks WHERE session_id = $1 AND message_key = $2 AND run_id IS NULL FOR UPDATE`;
+    SELECT 1 FROM queued_tasks WHERE session_id = $1 AND message_key = $2 AND run_id IS NULL FOR NO KEY UPDATE`;
   return (await tx.get(sql, sessionId, keyOf(queued.messageId))) === undefined ? { outcome: 'not-queued' } : null;
 }
 
@@ -68,7 +68,7 @@ const insertSession = `
   VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8) ON CONFLICT DO NOTHING`;
 const selectSession = `
   SELECT running_run_id, expired_at FROM sessions
-  WHERE session_id = $1 AND principal = $2 AND deleted_at IS NULL FOR UPDATE`;
+  WHERE session_id = $1 AND principal = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`;
 
 type SessionRefusal = Extract<AdmitResult, { outcome: 'busy' | 'not-tip' | 'no-session' | 'expired' }>;
 export type SessionClaim = Pick<

@@ -12,7 +12,7 @@ import { putRule } from './rules.ts';
 type Fact = FactFromOutside['event'];
 
 const selectHead = `
-  SELECT run_no, last_seq, open FROM runs JOIN heads USING (run_no) WHERE run_id = $1 FOR UPDATE OF heads`;
+  SELECT run_no, last_seq, open FROM runs JOIN heads USING (run_no) WHERE run_id = $1 FOR NO KEY UPDATE OF heads`;
 const insertFact = `
   WITH moved AS (UPDATE heads SET last_seq = $2 WHERE run_no = $1)
   INSERT INTO event_batches (run_no, first_seq, last_seq, committed, body) VALUES ($1, $2, $2, true, $3)`;

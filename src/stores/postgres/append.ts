@@ -1,7 +1,8 @@
 // The hot path: what all runs of this process wrote within one window is one transaction, its rows one statement.
 //
 // A1. Rows are locked in one order by everybody: heads by run, then runs by number, then sessions by id, then the rest. Two
-//     nodes that write the same runs, one of them fenced, wait for each other and never in a circle.
+//     nodes that write the same runs, one of them fenced, wait for each other and never in a circle. `NO KEY`: a row that
+//     refers to a run locks the run's key, in the order of the rows, and must not meet these locks.
 // A2. Position, generation and whether the log is open are looked at under the lock of the head, in the transaction that
 //     writes (E-801). What is refused is left out of the statement and touches nothing else (L3).
 // A3. A log that ends before a position which this process was told of has lost what was not synced: `unsynced.ts` has it.
@@ -79,7 +80,7 @@ function rowOf({ runNo, generation }: Head, { after, events }: Append, body: str
 
 const selectHeads = `
   SELECT run_id, heads.* FROM runs JOIN heads USING (run_no)
-  WHERE run_id = ANY($1::text[]) ORDER BY run_no FOR UPDATE OF heads`;
+  WHERE run_id = ANY($1::text[]) ORDER BY run_no FOR NO KEY UPDATE OF heads`;
 
 async function lockHeads(tx: Transaction, runs: readonly RunId[]): Promise<ReadonlyMap<RunId, Head>> {
   const rows = await tx.all(selectHeads, runs);

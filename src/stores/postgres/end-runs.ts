@@ -15,10 +15,10 @@ const lockFamilies = `
     SELECT unnest($1::bigint[])
     UNION SELECT child.run_no FROM runs JOIN runs AS child ON child.parent_run_id = runs.run_id
     WHERE runs.run_no = ANY($1::bigint[]) AND child.status = 'running')
-  ORDER BY run_no FOR UPDATE`;
+  ORDER BY run_no FOR NO KEY UPDATE`;
 const lockSessions = `
   SELECT 1 FROM sessions WHERE session_id IN (SELECT session_id FROM runs WHERE run_no = ANY($1::bigint[]))
-  ORDER BY session_id FOR UPDATE`;
+  ORDER BY session_id FOR NO KEY UPDATE`;
 const endOfRuns = `
   UPDATE runs SET status = ended.status, ended_at = ended.at, owner = NULL,
     response = CASE WHEN deleted THEN NULL ELSE ended.response END

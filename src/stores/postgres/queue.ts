@@ -41,7 +41,7 @@ function enqueue(
 ): Promise<EnqueueResult> {
   return db.transaction('durable', async (tx) => {
     // Of a run that ends now one learns whether its queue is to be held (E-664): never half of each.
-    await tx.run('SELECT 1 FROM sessions WHERE session_id = $1 FOR UPDATE', session);
+    await tx.run('SELECT 1 FROM sessions WHERE session_id = $1 FOR NO KEY UPDATE', session);
     const sql = 'SELECT * FROM queued_tasks WHERE session_id = $1 AND message_key = $2';
     const known = await tx.get(sql, session, keyOf(messageId));
     if (known !== undefined) return { outcome: 'known', task: queuedTask(known) };

@@ -54,7 +54,7 @@ async function findRun(db: Reads, id: RunId): Promise<RunRecord | null> {
 /** A run and all that work for it, at any depth, as far as they are not over. */
 const inTree = `status = 'running' AND run_id IN
     (WITH RECURSIVE tree (id) AS (SELECT $1::text COLLATE "C" UNION SELECT run_id FROM runs JOIN tree ON parent_run_id = id) SELECT id FROM tree)`;
-const lockTree = `SELECT 1 FROM runs WHERE ${inTree} ORDER BY run_no FOR UPDATE`;
+const lockTree = `SELECT 1 FROM runs WHERE ${inTree} ORDER BY run_no FOR NO KEY UPDATE`;
 
 /** @param set  What is set, and of which of them. */
 async function controlTree(tx: Transaction, id: RunId, set: string): Promise<void> {
@@ -69,7 +69,7 @@ function ask(db: Database, id: RunId, set: string): Promise<RunRecord | null> {
   });
 }
 
-const lockHead = 'SELECT 1 FROM runs JOIN heads USING (run_no) WHERE run_id = $1 FOR UPDATE OF heads';
+const lockHead = 'SELECT 1 FROM runs JOIN heads USING (run_no) WHERE run_id = $1 FOR NO KEY UPDATE OF heads';
 const setOwner = `
   UPDATE runs SET owner = $2, phase = 'active'
   WHERE run_id = $1 AND status = 'running' AND phase = coalesce($3::text, phase) AND control = coalesce($4::text, control)
