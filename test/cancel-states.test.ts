@@ -3,13 +3,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { askedBy, eventually, listAsked, startAsking, type AskingServer } from './support/asking-server.ts';
 import { call, reply, say, text, type Replies } from './support/model.ts';
 import { ended } from './support/uhp.ts';
 import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
 import { runIds } from '../src/core/ids.ts';
 import type { Body } from './support/event-stream.ts';
+
+// The second that a cancel may take is the server's, not that of twelve servers which start at once.
+vi.setConfig({ maxConcurrency: 3 });
 
 const bash = (command: string) => reply(call('b', 'bash', { command }));
 const replies: Replies = {
