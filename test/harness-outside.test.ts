@@ -13,7 +13,7 @@ import { temporaryFolder } from './support/folders.ts';
 test.each([
   ['an expired key', { status: 401 }, 'refused the configured credential (status 401)'],
   ['a wrong base address', { status: 404 }, 'refused the request (status 404)'],
-  ['no network', { providerUrl: 'http://127.0.0.1:1/v1' }, 'could not answer now'],
+  ['no network', { providerUrl: 'http://127.0.0.1:1/v1' }, 'could not be reached'],
 ] as const)('B140: %s fails the task as the fault of the provider, and says which', async (_, options, words) => {
   await using server = await startStubServer(options);
   const [status, code, message] = endingOf(await server.run('acp-stub', 'asks'));
