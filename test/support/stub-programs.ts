@@ -60,7 +60,7 @@ const end = () => ending().forEach(send);
 const call = () => fetch(process.env.STUB_URL + '/v1/chat/completions', {
   method: 'POST',
   headers: { authorization: 'Bearer ' + process.env.STUB_KEY, 'content-type': 'application/json' },
-  body: JSON.stringify({ model: 'test-model', stream: true, messages: [{ role: 'user', content: 'Go.' }], tools: [{ type: 'function', function: { name: 'note' } }] }),
+  body: JSON.stringify({ model: 'test-model', stream: true, messages: [{ role: 'user', content: 'Go.' }] }),
 }).then((response) => response.text());
 let rest = '';
 process.stdin.setEncoding('utf8').on('data', (piece) => {

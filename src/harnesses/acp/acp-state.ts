@@ -15,6 +15,8 @@ export interface AcpState {
   readonly openPrompts: number;
   /** Of the newest request that passed the relay. */
   readonly seen: Seen;
+  /** Of the newest that offered no tools: a title or a summary, or all there is of an agent that has none. */
+  readonly aside: Seen;
   /** Of replies that no step has taken yet. */
   readonly usage: Usage | null;
   /** A reply was accepted before its usage was known. */
@@ -89,6 +91,7 @@ export const turnBegun: AcpState = {
   held: {},
   openPrompts: 0,
   seen: nothingSeen,
+  aside: nothingSeen,
   usage: null,
   owesUsage: false,
   isRefused: false,

@@ -41,7 +41,10 @@ export function acceptIfWhole(state: AcpState): Reduced {
 export function reduceRelay(state: AcpState, fact: RelayFact): Reduced {
   // Titles and summaries offer no tools; they are no replies, whenever they come.
   const isAside = fact.at === 'asked' ? fact.tools === 0 : fact.request !== state.seen.request;
-  if (isAside) return [state, fact.at === 'asked' || fact.at === 'byte' ? [{ is: 'progress' }] : []];
+  if (isAside) {
+    const facts: readonly NativeFact[] = fact.at === 'asked' || fact.at === 'byte' ? [{ is: 'progress' }] : [];
+    return [{ ...state, aside: seeAside(state.aside, fact) }, facts];
+  }
   switch (fact.at) {
     case 'asked':
       return reduceAsked(state, fact.request);
@@ -61,6 +64,13 @@ export function reduceRelay(state: AcpState, fact: RelayFact): Reduced {
       return acceptIfWhole({ ...state, seen: { ...state.seen, how, finishReason, error, calls } });
     }
   }
+}
+
+function seeAside(aside: Seen, fact: RelayFact): Seen {
+  if (fact.at === 'asked') return { ...nothingSeen, request: fact.request };
+  if (fact.request !== aside.request) return aside;
+  if (fact.at === 'answered') return { ...aside, status: fact.status };
+  return fact.at === 'ended' ? { ...aside, how: fact.how, error: fact.error } : aside;
 }
 
 /** A request while the last one's reply was not accepted: the agent has taken it, or tries again without a word (H-024). */
@@ -83,8 +93,16 @@ function reduceAsked(state: AcpState, request: number): Reduced {
   return [asked({ ...begun, reply: 'lost', usage: null }), [...facts, lost]];
 }
 
+/**
+ * Why the turn has no answer, as the relay saw it; null: nothing failed. A request beside the replies counts only where there
+ * was nothing else: an agent without tools asks for all in that form.
+ */
+export function failureOf({ seen, aside, reply }: AcpState): ErrorInfo | null {
+  return relayError(seen) ?? (seen.isAsked || reply !== 'none' ? null : relayError(aside));
+}
+
 /** Why the newest request has failed; null: it has not. */
-export function relayError({ how, status, error }: Seen): ErrorInfo | null {
+function relayError({ how, status, error }: Seen): ErrorInfo | null {
   if (how !== 'cut' && how !== 'refused') return null;
   const message = error?.message ?? '';
   return how === 'refused'

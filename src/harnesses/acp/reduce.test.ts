@@ -209,6 +209,19 @@ describe('what the relay adds', () => {
     expect(only(early, 'reply-accepted')).toMatchObject([{ usage, finishReason: 'max-tokens' }]);
   });
 
+  test('H-101: nor where all that was asked offered no tools; beside a reply, what fails without tools is a title', () => {
+    const title = (request: number) => [
+      relay(request, { at: 'asked', model: 'test-model', tools: 0, atMs: 0 }),
+      relay(request, { at: 'answered', status: 401, retryAfterMs: null }),
+      ended(request, 'refused'),
+    ];
+    expect(only(told(...title(1), end), 'ended')).toMatchObject([{ end: { as: 'failed', error: { status: 401 } } }]);
+    const beside = told(...title(1), asked(2), text('whole'), ended(2, 'whole'), ...title(3), end);
+    expect(kindsOf(beside)).not.toContain('reply-lost');
+    expect(only(beside, 'ended')).toMatchObject([{ end: { as: 'completed' } }]);
+    expect(only(told(...title(1), text('from elsewhere'), end), 'ended')).toMatchObject([{ end: { as: 'completed' } }]);
+  });
+
   test('H-101: an answer is no success where the model was not reached at last', () => {
     const facts = told(
       asked(1),

@@ -5,7 +5,7 @@
 //     the agent, says whether it was whole.
 // R3. An answer is no success where the newest request of the model has failed (H-101).
 
-import { acceptReply, reduceRelay, relayError, withReply } from './reduce-reply.ts';
+import { acceptReply, failureOf, reduceRelay, withReply } from './reduce-reply.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../foreign/fields.ts';
 import { faultError } from './fault-error.ts';
 import { reduceCall, reducePermission } from './reduce-call.ts';
@@ -31,7 +31,7 @@ export function reduce(state: AcpState, native: AcpNative, dialect: AcpDialect):
     case 'answer':
       return reduceAnswer({ ...state, openPrompts: state.openPrompts - 1 }, native.result);
     case 'fault': {
-      const error = relayError(state.seen) ?? faultError(native, dialect.label);
+      const error = failureOf(state) ?? faultError(native, dialect.label);
       return ended(state, state.isInterrupted ? { as: 'interrupted' } : { as: 'failed', error });
     }
     case 'interrupt':
@@ -88,7 +88,7 @@ function reduceAnswer(state: AcpState, result: JsonObject): Reduced {
     return [{ ...state, reply: 'lost', usage: null }, [{ is: 'reply-lost', reason: 'steered', retryInMs: 0 }]];
   }
   if (stopReason === 'cancelled') return ended(state, { as: 'interrupted' });
-  const error = relayError(state.seen);
+  const error = failureOf(state);
   if (error !== null) return ended(state, { as: 'failed', error });
   const [begun, opens] = state.reply === 'none' && !state.isRefused ? withReply(state) : ([state, []] as const);
   const told = begun.seen.isAsked ? begun.usage : usageIn(result);
