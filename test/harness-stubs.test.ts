@@ -21,7 +21,7 @@ const outer = (
 let server: StubServer;
 beforeAll(async () => {
   for (const name of outer) vi.stubEnv(name, name === 'NODE_OPTIONS' ? `--title=${canary}` : canary);
-  server = await startStubServer({ silence: { firstSeconds: 15, modelSeconds: 6, toolSeconds: 3 } });
+  server = await startStubServer({ silence: { firstSeconds: 15, modelSeconds: 3, toolSeconds: 3 } });
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -38,7 +38,7 @@ describe.skipIf(process.platform !== 'linux').concurrent.each(stubBases)('H-942:
     ['exits while a process that it left holds its output open', 'pipe', 'exited with code 0'],
     ['exits within the line of its end, which is damage (B138)', 'unended', 'exited with code 0'],
     ['closes its output and lives on', 'shut', 'closed its output'],
-    ['writes a line of 17 MiB', 'huge', 'wrote a line that is too long'],
+    ['writes a line of 20 MB', 'huge', 'wrote a line that is too long'],
   ] as const)(
     'B134, H-103: one that %s has failed, keeps what it had said, and leaves nothing',
     async ([, act, how]) => {

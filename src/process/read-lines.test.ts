@@ -37,3 +37,14 @@ test('H-121: a line beyond the limit is refused before it is kept, also when it 
   await expect(Array.fromAsync(readLines(bytesOf('short\n', 'x'.repeat(11)), 10))).rejects.toThrow(OversizedLineError);
   await expect(Array.fromAsync(readLines(bytesOf('x'.repeat(10), '\n', 'y'.repeat(10)), 10))).resolves.toHaveLength(2);
 });
+
+test('H-110: who asks is told how much of a line has come, and nothing once its end is there', async () => {
+  const seen: number[] = [];
+  const pieces = ['ab', 'cd\nef', 'g', '\n', 'h\n'].map((piece) => Buffer.from(piece));
+  const source = (async function* () {
+    yield* pieces;
+  })();
+  const lines = await Array.fromAsync(readLines(source, undefined, (units) => seen.push(units)));
+  expect(lines.map(({ text }) => text)).toEqual(['abcd', 'efg', 'h']);
+  expect(seen).toEqual([2, 2, 3]);
+});

@@ -13,9 +13,14 @@ export interface Line {
 /**
  * Lines of a child's output, without their ends. Split at LF only, one CR before it is dropped: `readline` would also
  * split at U+2028, which is legal inside a JSON string (H-120).
+ * @param onPart  Told the UTF-16 units so far of a line whose end has not come.
  * @throws OversizedLineError  A line has more than `maxUnits` UTF-16 units (H-121).
  */
-export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxUnits = 16 * 2 ** 20): AsyncGenerator<Line> {
+export async function* readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  maxUnits = 16 * 2 ** 20,
+  onPart?: (units: number) => void,
+): AsyncGenerator<Line> {
   // Joined once per line: prefix + chunk per chunk is O(N²) for one long line.
   let pieces: string[] = [];
   let units = 0;
@@ -33,7 +38,9 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxUnits = 1
       units = 0;
       from = end + 1;
     }
-    if (from < text.length) keep(text.slice(from));
+    if (from === text.length) continue;
+    keep(text.slice(from));
+    onPart?.(units);
   }
   if (units > 0) yield { text: pieces.join(''), complete: false };
 }

@@ -81,8 +81,9 @@ export class FactOutlet {
   }
 
   /** A turn does not outlast its program. Resolves when that is gone, with what its operator should read. */
-  follow(process: Pick<LineProcess, 'gone' | 'diagnostics'>): Promise<string> {
+  follow(process: Pick<LineProcess, 'gone' | 'diagnostics' | 'onLongLine'>): Promise<string> {
     const { label, logger } = this.#o;
+    process.onLongLine(() => this.tell([{ is: 'progress' }]));
     return process.gone.then(({ how, type, toOperator }) => {
       if (this.isOpen) logger.warn('An agent went away in a turn.', { label, how, diagnostics: process.diagnostics() });
       this.fail({ type, message: `${label} ${how} while it was at work.`, retryable: false });

@@ -3,7 +3,8 @@
 // N1. Stdout is read to its end, whoever listens. A line that is no JSON is diagnostics, and so is a last line without its end.
 // N2. Stderr and diagnostics are kept, their last 64 KiB, for the operator (H-136).
 // N3. Who wants it gone ends its whole tree; the promise of `gone` is settled whatever happens, and says why.
-// N4. One that lives and can speak no more, or hears no more, is of no use: it is ended, and that is said of it (H-045).
+// N4. A long line that is still coming is work, and whoever listens hears of it: none is silent that writes (H-110).
+// N5. One that lives and can speak no more, or hears no more, is of no use: it is ended, and that is said of it (H-045).
 
 import { createRedactor } from '../../core/redact.ts';
 import { keepEnds } from '../../process/keep-ends.ts';
@@ -38,6 +39,8 @@ export interface LineProcessOptions {
 
 export interface LineProcess {
   send(value: JsonValue): void;
+  /** Told each time that more has come of a line beyond 64 KiB, which no heartbeat is. One listener; must not throw. */
+  onLongLine(listener: () => void): void;
   /** No more is sent: most runtimes end at that. */
   endInput(): void;
   /** Resolves when the process is gone and its output has been read, with a sentence that is safe to show. */
@@ -59,6 +62,7 @@ export interface Gone {
 }
 
 const keptBytes = 65_536;
+const longUnits = 65_536;
 const graceMs = 5_000;
 /** With what comes before them, less than a host waits for. */
 const giveUpMs = 700;
@@ -91,12 +95,14 @@ export async function startLineProcess(options: LineProcessOptions): Promise<Lin
   let useless: Pick<Gone, 'how' | 'type'> | null = null;
   const endUnlessGone = async (why: Pick<Gone, 'how' | 'type'>, ms: number) => {
     await within(child.exited, { clock, ms });
-    // Only one that is still there has to be ended (N4).
+    // Only one that is still there has to be ended (N5).
     if ((await Promise.race([exited, Promise.resolve(null)])) !== null || stopping !== null) return;
     useless ??= why;
     await stop().catch((cause: unknown) => note(String(cause)));
   };
-  const values = readValues(child, options, note).then(
+  let onLongLine: (() => void) | null = null;
+  const onPart = (units: number) => void (units > longUnits && onLongLine?.());
+  const values = readValues(child, options, { note, onPart }).then(
     () => void endUnlessGone(fault('closed its output'), farewellMs),
     (cause: unknown) => {
       note(String(cause));
@@ -118,6 +124,7 @@ export async function startLineProcess(options: LineProcessOptions): Promise<Lin
         if (refused) void endUnlessGone(fault('closed its input'), farewellMs);
       });
     },
+    onLongLine: (listener) => void (onLongLine = listener),
     endInput: () => void child.stdin?.end(),
     gone,
     diagnostics,
@@ -128,9 +135,9 @@ export async function startLineProcess(options: LineProcessOptions): Promise<Lin
 async function readValues(
   child: RunningProcess,
   { onValue, maxLineUnits }: LineProcessOptions,
-  note: (text: string) => void,
+  { note, onPart }: { readonly note: (text: string) => void; readonly onPart: (units: number) => void },
 ): Promise<void> {
-  for await (const { text, complete } of readLines(child.stdout, maxLineUnits)) {
+  for await (const { text, complete } of readLines(child.stdout, maxLineUnits, onPart)) {
     const value = complete ? parsed(text) : undefined;
     if (value === undefined) note(text);
     else onValue(value);
