@@ -1,4 +1,4 @@
-import { escapeHtml } from './escape-html.ts';
+import { escapeHtml } from '../views/escape-html.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
 
 /** The description of the interface for people: one page, no script, nothing fetched. */

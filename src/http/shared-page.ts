@@ -1,4 +1,4 @@
-import { escapeHtml } from './escape-html.ts';
+import { escapeHtml } from '../views/escape-html.ts';
 import type { SharedSession } from '../protocol/uhp/session.ts';
 
 /** A published session for people: no script, nothing fetched, and every word of it escaped. */

@@ -1,5 +1,5 @@
 import { Parser, Renderer, type Token, type Tokens } from 'marked';
-import { escapeHtml } from './escape-html.ts';
+import { escapeHtml } from '../../views/escape-html.ts';
 import type { Lexed } from './safe-lexer.ts';
 
 /** Tokens to HTML, which still has to pass the allow-list. Nothing in it loads anything (C-061). */

@@ -4,7 +4,7 @@
 // B2. What lists, tables and quotes grow by are pieces of their own: a long list costs its last item.
 // B3. The raw texts of all blocks are as long as the source, so that they tell where a block begins. (Blanks in them may differ.)
 
-import { escapeHtml } from './escape-html.ts';
+import { escapeHtml } from '../../views/escape-html.ts';
 import { languageOf, openParser } from './html-renderer.ts';
 import { lex, type Lexed, type Links } from './safe-lexer.ts';
 import type { Parser, Token, Tokens } from 'marked';

@@ -1,10 +1,10 @@
+import { admitted } from '../rows/admitted.ts';
 import type { RunId } from '../../core/ids.ts';
 import { encodeEvents } from '../event-codec.ts';
-import { numberEvents } from '../event-shape.ts';
 import { capReached, capWindowMs } from '../principal-store.ts';
 import { flag, integer, nullable, text } from '../rows/columns.ts';
 import { runId } from '../rows/records.ts';
-import type { Admission, AdmitResult, RunRecord } from '../store.ts';
+import type { Admission, AdmitResult } from '../store.ts';
 import { claimContents, shareContents } from './contents.ts';
 import { keyOf, lockName, type Database, type Reads, type Transaction, type Value } from './database.ts';
 import { taskCounts } from './principals.ts';
@@ -149,21 +149,7 @@ async function start(tx: Transaction, admission: Admission, body: string): Promi
     await tx.run(sql, id, sessionId, keyOf(queued.messageId));
   }
   await claimContents(tx, id);
-  const run: RunRecord = {
-    ...facts,
-    turn,
-    parentRunId,
-    status: 'running',
-    phase: 'active',
-    deleted: false,
-    lastSeq: events.length,
-    generation: 1,
-    control: 'none',
-    createdAtMs: atMs,
-    endedAtMs: null,
-    response: null,
-  };
-  return { outcome: 'admitted', run, events: numberEvents(events, 0) };
+  return admitted(admission, turn);
 }
 
 export async function nextTurn(tx: Reads, session: string): Promise<number> {

@@ -1,8 +1,8 @@
+import { admitted } from '../rows/admitted.ts';
 import type { RunId } from '../../core/ids.ts';
 import { encodeEvents } from '../event-codec.ts';
-import { numberEvents } from '../event-shape.ts';
 import { capReached, capWindowMs } from '../principal-store.ts';
-import type { Admission, AdmitResult, RunRecord } from '../store.ts';
+import type { Admission, AdmitResult } from '../store.ts';
 import { claimContents, shareContents } from './contents.ts';
 import { taskCounts } from './principals.ts';
 import type { Database, Reads, Transaction } from './database.ts';
@@ -165,21 +165,7 @@ function start(tx: Transaction, admission: Admission, body: string): AdmitResult
     tx.run(sql, id, sessionId, queued.messageId);
   }
   claimContents(tx, id);
-  const run: RunRecord = {
-    ...facts,
-    turn,
-    parentRunId,
-    status: 'running',
-    phase: 'active',
-    deleted: false,
-    lastSeq: events.length,
-    generation: 1,
-    control: 'none',
-    createdAtMs: atMs,
-    endedAtMs: null,
-    response: null,
-  };
-  return { outcome: 'admitted', run, events: numberEvents(events, 0) };
+  return admitted(admission, turn);
 }
 
 export function nextTurn(tx: Reads, session: string): number {
