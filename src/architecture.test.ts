@@ -27,7 +27,7 @@ const mayImport: Record<string, readonly string[]> = {
   packages: ['core', 'stores'],
   tasks: ['core', 'views', 'harnesses', 'stores', 'files', 'packages', 'net'],
   auth: ['core', 'stores'],
-  http: ['core', 'protocol', 'tasks', 'files', 'stores', 'auth', 'webhooks'],
+  http: ['core', 'protocol', 'views', 'tasks', 'files', 'stores', 'auth', 'webhooks'],
   client: ['core', 'protocol'],
   console: ['client', 'views'],
   runtimes: ['core', 'engine', 'tasks', 'stores', 'harnesses', 'harnesses/native'],
