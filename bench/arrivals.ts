@@ -6,6 +6,8 @@ export interface Arrivals {
   open(): void;
   /** Closes the gate again, for the next round. */
   close(): void;
+  /** Resolves when so many wait at the gate. */
+  crowd(count: number): Promise<void>;
   /** What to await before event `index` of a task, or undefined when it is there now. */
   before(shape: TaskShape, index: number): Promise<void> | undefined;
 }
@@ -20,6 +22,8 @@ export function createArrivals(): Arrivals {
   let gate = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | null = null;
   let nowMs = 0;
+  let atGate = 0;
+  let crowd = { count: Number.POSITIVE_INFINITY, ...Promise.withResolvers<void>() };
 
   function beat(): void {
     if (ticks.size === 0) return stop();
@@ -49,12 +53,26 @@ export function createArrivals(): Arrivals {
     return tick.promise;
   }
 
+  function waitAtGate(): Promise<void> {
+    atGate += 1;
+    if (atGate >= crowd.count) crowd.resolve();
+    return gate.promise;
+  }
+
   return {
     open: () => gate.resolve(),
-    close: () => void (gate = Promise.withResolvers()),
+    close() {
+      gate = Promise.withResolvers();
+      atGate = 0;
+    },
+    crowd(count) {
+      crowd = { count, ...Promise.withResolvers<void>() };
+      if (atGate >= count) crowd.resolve();
+      return crowd.promise;
+    },
     before(shape, index) {
       if (shape.kind !== 'steady') return undefined;
-      if (index === 0) return gate.promise;
+      if (index === 0) return waitAtGate();
       return index % shape.perTick === 0 ? nextTick(shape.everyMs, shape.phase) : undefined;
     },
   };

@@ -1,9 +1,11 @@
+import type { DatabaseUsage } from './postgres-cluster.ts';
 import type { ServerUnderTest } from './server-link.ts';
 import { openStream, type Stream } from './stream-client.ts';
 import type { TaskShape } from './task-shape.ts';
 
 export interface Load {
-  readonly server: ServerUnderTest;
+  /** The streams take turns between them. */
+  readonly servers: readonly ServerUnderTest[];
   readonly path: string;
   readonly streams: number;
   readonly shape: (index: number) => TaskShape;
@@ -11,20 +13,27 @@ export interface Load {
   readonly measure: 'whole' | { readonly seconds: number };
   /** Every so many-th stream reports how old its events are when they arrive. Absent: none does. */
   readonly sampleEvery?: number;
+  /** The database that the servers share. */
+  readonly database?: { usage(): Promise<DatabaseUsage> };
 }
 
 export interface LoadResult {
-  /** Server CPU per frame that arrived. */
+  /** CPU of the event's server per frame that arrived. */
   readonly microsPerFrame: number;
   readonly framesPerSecond: number;
+  readonly seconds: number;
+  readonly frames: number;
   readonly agesMs: readonly number[];
+  /** What the database did meanwhile; nothing where none was named. */
+  readonly database: DatabaseUsage;
 }
 
 const rampMs = 1_000;
+const none: DatabaseUsage = { cpuMicros: 0, transactions: 0, walBytes: 0 };
 
 /** Opens all streams, then lets their events arise: admission is not part of the figure. */
 export async function loadStreams(load: Load): Promise<LoadResult> {
-  const { server, measure } = load;
+  const { servers, measure, database } = load;
   const ages: number[] = [];
   const streams = await openStreams(load, (ms) => void ages.push(ms));
   const ended = Promise.all(streams.map((stream) => stream.ended));
@@ -32,37 +41,54 @@ export async function loadStreams(load: Load): Promise<LoadResult> {
     atMs: performance.now(),
     frames: streams.reduce((sum, { frames }) => sum + frames, 0),
     ages: ages.length,
-    cpuMicros: (await server.read()).cpuMicros,
+    cpuMicros: await cpuOf(servers),
+    database: (await database?.usage()) ?? none,
   });
   const atGate = await snapshot();
-  server.openGate();
+  for (const server of servers) server.openGate();
   if (measure !== 'whole') await sleep(rampMs);
   const before = measure === 'whole' ? atGate : await snapshot();
   await (measure === 'whole' ? ended : sleep(measure.seconds * 1_000));
   const after = await snapshot();
   await ended;
-  server.closeGate();
+  for (const server of servers) server.closeGate();
   const frames = after.frames - before.frames;
+  const seconds = (after.atMs - before.atMs) / 1_000;
   return {
     microsPerFrame: (after.cpuMicros - before.cpuMicros) / frames,
-    framesPerSecond: (frames / (after.atMs - before.atMs)) * 1_000,
+    framesPerSecond: frames / seconds,
+    seconds,
+    frames,
     agesMs: ages.slice(before.ages, after.ages),
+    database: {
+      cpuMicros: after.database.cpuMicros - before.database.cpuMicros,
+      transactions: after.database.transactions - before.database.transactions,
+      walBytes: after.database.walBytes - before.database.walBytes,
+    },
   };
+}
+
+async function cpuOf(servers: readonly ServerUnderTest[]): Promise<number> {
+  const readings = await Promise.all(servers.map((server) => server.read()));
+  return readings.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0);
 }
 
 const openAtOnce = 50;
 
 async function openStreams(load: Load, onAge: (ms: number) => void): Promise<readonly Stream[]> {
-  const { server, path, streams: count, shape, sampleEvery } = load;
+  const { servers, path, streams: count, shape, sampleEvery } = load;
   const streams: Stream[] = [];
+  const crowds = new Map<ServerUnderTest, number>();
   for (let index = 0; index < count; index++) {
     const sampled = sampleEvery !== undefined && index % sampleEvery === 0;
+    const server = servers[index % servers.length];
+    if (server === undefined) throw new Error('A load needs a server.');
+    crowds.set(server, (crowds.get(server) ?? 0) + 1);
     streams.push(openStream({ port: server.port, path, shape: shape(index), ...(sampled ? { onAge } : {}) }));
     if (streams.length % openAtOnce === 0) await Promise.all(streams.map(({ first }) => first));
   }
   await Promise.all(streams.map(({ first }) => first));
-  // Reins shows that it took a task in before the harness has come to the gate.
-  await sleep(200);
+  await Promise.all([...crowds].map(([server, crowd]) => server.crowdAtGate(crowd)));
   return streams;
 }
 

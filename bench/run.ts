@@ -13,6 +13,7 @@ import { wholePage } from './page/whole-page.ts';
 import { memory } from './rows/memory.ts';
 import { pacedStreams } from './rows/paced.ts';
 import { parts } from './rows/parts.ts';
+import { postgres } from './rows/postgres.ts';
 import { ready } from './rows/ready.ts';
 import { relayed } from './rows/relay.ts';
 import { throughput } from './rows/throughput.ts';
@@ -32,6 +33,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   page: wholePage,
   chat,
   parts,
+  postgres,
 };
 
 const { values } = parseArgs({

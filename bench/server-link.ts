@@ -15,13 +15,21 @@ export interface Reading {
 export interface ServerUnderTest {
   readonly port: number;
   read(): Promise<Reading>;
+  /** Resolves when so many tasks wait at the gate: a server may show that it took one in before that has come there. */
+  crowdAtGate(count: number): Promise<void>;
   openGate(): void;
   closeGate(): void;
   stop(): Promise<void>;
 }
 
-type Order = 'read' | 'open' | 'close' | 'stop' | { readonly openAndProfileTo: string };
-type Answer = { readonly port: number } | Reading;
+type Order =
+  | 'read'
+  | 'open'
+  | 'close'
+  | 'stop'
+  | { readonly openAndProfileTo: string }
+  | { readonly crowdAtGate: number };
+type Answer = { readonly port: number } | Reading | { readonly atGate: number };
 
 /** With `profile`, a folder, the server is profiled while its gate is open. */
 export async function startServer(
@@ -37,6 +45,10 @@ export async function startServer(
     read() {
       send('read');
       return answerOf(child, (answer) => 'cpuMicros' in answer);
+    },
+    async crowdAtGate(count) {
+      send({ crowdAtGate: count });
+      await answerOf(child, (answer) => 'atGate' in answer);
     },
     openGate: () => send(profile === undefined ? 'open' : { openAndProfileTo: profile }),
     closeGate: () => send('close'),
@@ -84,6 +96,8 @@ export function obey(served: Served): void {
       void closeGate()
         .then(() => served.close())
         .finally(() => process.exit());
+    else if ('crowdAtGate' in order)
+      void arrivals.crowd(order.crowdAtGate).then(() => answer({ atGate: order.crowdAtGate }));
     else profile = startProfile(order.openAndProfileTo).finally(() => arrivals.open());
   });
   // The measuring process has died.

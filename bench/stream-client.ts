@@ -16,7 +16,8 @@ export interface Stream {
 export interface StreamOptions {
   readonly port: number;
   readonly path: string;
-  readonly shape: TaskShape;
+  /** The task that it asks for; absent: it reads one that is there. */
+  readonly shape?: TaskShape;
   /** Called with the age in ms of each event as it arrives. Absent: nothing but counting is done. */
   readonly onAge?: (ms: number) => void;
 }
@@ -58,14 +59,13 @@ export function openStream({ port, path, shape, onAge }: StreamOptions): Stream 
   };
 }
 
-function requestText(path: string, shape: TaskShape): string {
-  const body = JSON.stringify({ input: JSON.stringify(shape), stream: true });
+function requestText(path: string, shape: TaskShape | undefined): string {
+  const body = shape === undefined ? '' : JSON.stringify({ input: JSON.stringify(shape), stream: true });
   const head = [
-    `POST ${path} HTTP/1.1`,
+    `${shape === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
     'Host: 127.0.0.1',
     `Authorization: Bearer ${benchKey}`,
-    'Content-Type: application/json',
-    `Content-Length: ${body.length}`,
+    ...(body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${body.length}`]),
     'Connection: close',
   ];
   return `${head.join('\r\n')}\r\n\r\n${body}`;

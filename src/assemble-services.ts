@@ -18,7 +18,16 @@ const sweepEveryMs = 3_600_000;
 
 type Given = Pick<
   Services,
-  'store' | 'clock' | 'logger' | 'harnesses' | 'workspaces' | 'files' | 'uploads' | 'settings' | 'agentTurns'
+  | 'store'
+  | 'clock'
+  | 'logger'
+  | 'harnesses'
+  | 'workspaces'
+  | 'files'
+  | 'uploads'
+  | 'settings'
+  | 'agentTurns'
+  | 'scheduler'
 >;
 
 /** @param slots  Absent: each task begins at once. */
@@ -83,16 +92,12 @@ export function startUpkeep(services: Services, firstScan?: Promise<void>): Repe
 /** Who cannot say for long that it lives is about to be robbed: it stops what it does, and aborts its calls, before (E-825). */
 function keepLease({ clock, ownership, runs }: Services, onFailure: (cause: unknown) => void): Repeated {
   const { leaseMs, renewEveryMs } = ownership.policy;
-  let saidAtMs = clock.now();
   return repeat(clock, {
     everyMs: renewEveryMs,
-    async work() {
-      await ownership.renew();
-      saidAtMs = clock.now();
-    },
+    work: () => ownership.renew(),
     onFailure(cause) {
       onFailure(cause);
-      if (clock.now() - saidAtMs >= leaseMs / 2) for (const runId of runs.running()) runs.stop(runId, 'shutdown');
+      if (ownership.silentMs() >= leaseMs / 2) for (const runId of runs.running()) runs.stop(runId, 'shutdown');
     },
   });
 }

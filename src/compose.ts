@@ -29,6 +29,8 @@ import { lookAtSettings } from './look-at-settings.ts';
 import { openCatalogue } from './open-catalogue.ts';
 import { openConsole } from './open-console.ts';
 import { openDataFolder, type DataFolder } from './data-folder.ts';
+import { openBlobs } from './open-blobs.ts';
+import { openScheduler, requireWorker } from './open-scheduler.ts';
 import { openStore } from './open-store.ts';
 import { openPdfPreview, type PdfPreview } from './files/pdf-preview.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
@@ -44,7 +46,7 @@ import { sandboxedConverter } from './sandboxed-converter.ts';
 import { systemClock, systemRandom } from './system.ts';
 import { createLogger } from './logger.ts';
 import { ConfigurationError, RuntimeStateError } from './core/errors.ts';
-import type { Clock } from './core/clock.ts';
+import { sleep, type Clock } from './core/clock.ts';
 import type { RunPermissions } from './core/run-event.ts';
 import { hostEnvironment, secretsOf, type Config } from './config.ts';
 import type { McpDeps } from './engine/mcp/connect-server.ts';
@@ -53,6 +55,8 @@ import type { HarnessAdapter } from './harnesses/harness.ts';
 import type { OwnershipPolicy } from './tasks/ownership.ts';
 import type { PrincipalLimitSettings } from './tasks/principal-limits.ts';
 import { repeat, type Repeated } from './tasks/repeat.ts';
+import type { RunScheduler } from './tasks/run-scheduler.ts';
+import type { RunWorker } from './runtimes/temporal/open-worker.ts';
 import type { AgentTurns, Services } from './tasks/services.ts';
 import type { Store } from './stores/store.ts';
 
@@ -78,10 +82,15 @@ export interface Server {
    */
   listen(): Promise<{ readonly url: string; readonly firstKey: string | null; readonly consoleUrl: string }>;
   /**
-   * Takes no new work, lets tasks end for `limits.drainSeconds`, leaves the rest to another process or the next start, ends
-   * streams in order (E-834). Idempotent.
+   * Says for `limits.withdrawSeconds` that it goes, then takes no new work, lets tasks end for `limits.drainSeconds`, leaves
+   * the rest to another process or the next start, ends streams in order (E-834). Idempotent.
    */
   close(): Promise<void>;
+  /**
+   * In place of `listen`: works on the tasks that Temporal starts, and says so once it does; `close` leaves them to others.
+   * @throws ConfigurationError  There is no `temporal.address`, or its packages are missing.
+   */
+  work(): Promise<void>;
 }
 
 const sweepBundlesEveryMs = 600_000;
@@ -105,13 +114,15 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const tls = config.server.tls === null ? null : readTls(config.server.tls, clock.now());
   let address = `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const linkBase = () => publicUrl ?? address;
+  const blobs = stack.use(await openBlobs(config, { clock, random: systemRandom }));
   const files = createSessionFiles({
     dataDir,
     workspaces,
+    blobs,
     maxBytes: config.limits.maxArtifactBytes,
     maxFiles: config.limits.maxArtifacts,
   });
-  const metrics = createMetrics();
+  const metrics = createMetrics(packageVersion());
   const extensions = optionsOfTools(config, { ...toolParts, store, tools });
   const harnessTools = stack.use(createHarnessTools(extensions));
   const extras = createRuntimeExtras(extensions, config.agent.mcp);
@@ -126,10 +137,13 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
       onModelCall: (call) => metrics.relayed(call),
     }),
   );
-  const services = createServices({
+  const temporal = await openScheduler(config, () => services);
+  stack.defer(() => temporal?.close());
+  const services: Services = createServices({
+    ...(temporal === null ? {} : { scheduler: temporal.scheduler }),
     harnessTools,
     files,
-    uploads: createUploads(dataDir),
+    uploads: createUploads(dataDir, blobs),
     config,
     store,
     workspaces,
@@ -158,11 +172,25 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const rest = stack.move();
   let closing: Promise<void> | null = null;
   const upkeep: Repeated[] = [];
+  let worker: RunWorker | null = null;
+  const takeUp = async () => {
+    const ended = await foreign.homes.endLeftovers();
+    if (ended > 0) logger.warn('Processes of agents that an earlier server left were ended.', { processes: ended });
+    await superviseRuns(services);
+    await services.ownership.renew();
+  };
   return {
+    async work() {
+      if (temporal === null)
+        throw new ConfigurationError(`A worker needs 'temporal.address', or REINS_TEMPORAL_ADDRESS.`);
+      await requireWorker();
+      await takeUp();
+      upkeep.push(startUpkeep(services), keepBundles(services, dataDir));
+      worker = temporal.work(services, config.temporal);
+      await worker.began;
+    },
     async listen() {
-      const ended = await foreign.homes.endLeftovers();
-      if (ended > 0) logger.warn('Processes of agents that an earlier server left were ended.', { processes: ended });
-      await superviseRuns(services);
+      await takeUp();
       const url = await http.listen(host, port);
       address = url;
       folder.announce(url);
@@ -174,11 +202,16 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     close() {
       closing ??= (async () => {
         await using _rest = rest;
+        services.runs.leave();
+        // Nobody sends anything to who never listened.
+        if (upkeep.length > 0) await sleep(clock, config.limits.withdrawSeconds * 1_000);
         // What is at work ends in front of its readers, and hears of a cancel, from elsewhere too.
-        await services.runs.drain({ withinMs: config.limits.drainSeconds * 1_000 });
+        await Promise.all([worker?.stop(), services.runs.drain({ withinMs: config.limits.drainSeconds * 1_000 })]);
         await Promise.all([http.close(), ...upkeep.map((each) => each.stop()), webhooks.delivery.stop()]);
         await services.log.close();
-        await services.ownership.leave();
+        // The store may be what it goes for.
+        const left = 'Others take this process for alive until its lease has ended.';
+        await services.ownership.leave().catch((cause: unknown) => logger.warn(left, { cause: String(cause) }));
       })();
       return closing;
     },
@@ -356,6 +389,7 @@ function createServices(o: {
   readonly harnessTools?: HarnessTools;
   readonly onCommit?: (tookMs: number) => void;
   readonly agentTurns?: AgentTurns;
+  readonly scheduler?: RunScheduler;
 }): Services {
   const { config, store, workspaces, logger, clock, ownership: policy = {} } = o;
   const { limits, retention, agent } = config;
@@ -369,6 +403,7 @@ function createServices(o: {
     files: o.files ?? null,
     uploads: o.uploads ?? null,
     ...(o.agentTurns === undefined ? {} : { agentTurns: o.agentTurns }),
+    ...(o.scheduler === undefined ? {} : { scheduler: o.scheduler }),
     policy,
     onCommit: o.onCommit,
     slots: { concurrent: limits.concurrentTasks, queued: limits.queuedTasks },

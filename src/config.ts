@@ -16,18 +16,29 @@ import { whereJsonBreaks } from './core/where-json-breaks.ts';
 import { environmentPrefix, providerNames } from './core/provider-names.ts';
 import type { ProviderName, ProviderSettings } from './core/provider-names.ts';
 
-export interface Config extends Readonly<Omit<Settings, 'server' | 'models' | 'store'>> {
+export interface Config extends Readonly<
+  Omit<Settings, 'server' | 'models' | 'limits' | 'store' | 'files' | 'temporal'>
+> {
   /** Absolute path of the file that was read, were it there. */
   readonly settingsFile: string;
   readonly server: Readonly<Settings['server']> & {
     /** `REINS_API_KEY`; null = the server makes one at its first start. */
     readonly apiKey: string | null;
   };
+  readonly limits: Readonly<Settings['limits']> & { readonly withdrawSeconds: number };
   readonly store: Readonly<Settings['store']> & {
     /** `REINS_DATABASE_URL`; null = the file in the data folder. */
     readonly databaseUrl: string | null;
     /** `REINS_DATABASE_LISTEN_URL`: the way to it past a pooler; absent = the same, null (`off`) = none. */
     readonly listenUrl?: string | null;
+  };
+  readonly files: Readonly<Settings['files']> & {
+    /** AWS's own, which its client reads by itself; here so that nothing repeats them. */
+    readonly awsSecrets: readonly string[];
+  };
+  readonly temporal: Readonly<Settings['temporal']> & {
+    /** `REINS_TEMPORAL_API_KEY`; null = none. */
+    readonly apiKey: string | null;
   };
   readonly models: Readonly<Settings['models']> & {
     /** Providers for which anything is set. */
@@ -69,11 +80,17 @@ export function loadConfig({ flags = {}, env = process.env, readFile = readIfThe
 
   const layers = [file, layerOf(given, variables), layerOf({ ...flags }, options)];
   const merged = settings.parse(Object.fromEntries(groupNames.map((name) => [name, mergeGroup(layers, name)])));
+  const store = { ...merged.store, ...databaseFrom(given) };
+  // What chooses between machines has to see that one of them goes; on one machine nothing does.
+  const withdrawSeconds = merged.limits.withdrawSeconds ?? (store.databaseUrl === null ? 0 : 5);
   const config: Config = {
     ...merged,
     settingsFile: path,
     server: { ...merged.server, dataDir: toPath(merged.server.dataDir), apiKey: apiKeyFrom(given) },
-    store: { ...merged.store, ...databaseFrom(given) },
+    limits: { ...merged.limits, withdrawSeconds },
+    store,
+    files: { ...merged.files, awsSecrets: awsSecrets.flatMap((name) => given[name] ?? []) },
+    temporal: { ...merged.temporal, apiKey: given['REINS_TEMPORAL_API_KEY'] ?? null },
     models: { ...merged.models, credentials: credentialsFrom(given) },
   };
   refuseUnguardedBind(config);
@@ -94,11 +111,14 @@ const variables: Readonly<Record<string, readonly [string, string]>> = {
   REINS_PORT: ['server', 'port'],
   REINS_DATA_DIR: ['server', 'dataDir'],
   REINS_PUBLIC_URL: ['server', 'publicUrl'],
+  REINS_FILES_URL: ['files', 'url'],
+  REINS_TEMPORAL_ADDRESS: ['temporal', 'address'],
   REINS_DEMO_SPEED: ['demo', 'speed'],
   REINS_LOG_LEVEL: ['server', 'logLevel'],
   SANDBOX_DEFAULT_CWD: ['agent', 'defaultCwd'],
   AGENT_REASONING: ['agent', 'reasoning'],
 };
+const awsSecrets = ['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
 const options: typeof variables = {
   host: ['server', 'host'],
   port: ['server', 'port'],
@@ -154,8 +174,10 @@ function withPaths(layer: Layer, folder: string): Layer {
   };
   const tls = layer['server']?.['tls'];
   const server = { ...layer['server'], ...absolute('server', 'dataDir'), ...withFolder('tls', tls, folder) };
+  const { temporal } = layer;
   return {
     ...layer,
+    ...(temporal === undefined ? {} : { temporal: { ...temporal, ...withFolder('tls', temporal['tls'], folder) } }),
     ...(layer['server'] === undefined ? {} : { server }),
     ...(layer['agent'] === undefined ? {} : { agent: { ...agent, ...folders } }),
     ...(layer['harnesses'] === undefined
@@ -301,6 +323,8 @@ export function namedSecrets({
   store,
   models,
   agent,
+  files,
+  temporal,
 }: Config): readonly { readonly name: string; readonly value: string }[] {
   const keys = providerNames.map(
     (name) => [`${environmentPrefix[name]}_API_KEY`, models.credentials[name]?.apiKey] as const,
@@ -314,7 +338,12 @@ export function namedSecrets({
     ['REINS_DATABASE_URL', url] as const,
     ['REINS_DATABASE_URL', passwordOf(url)] as const,
   ]);
-  const all = [['REINS_API_KEY', server.apiKey] as const, ...databases, ...keys, ...ofServers];
+  const ofFiles = files.awsSecrets.map((value) => ['AWS credentials', value] as const);
+  const own = [
+    ['REINS_API_KEY', server.apiKey],
+    ['REINS_TEMPORAL_API_KEY', temporal.apiKey],
+  ] as const;
+  const all = [...own, ...databases, ...ofFiles, ...keys, ...ofServers];
   return all.flatMap(([name, value]) => (value === null || value === undefined ? [] : [{ name, value }]));
 }
 

@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError, StorageError } from './core/errors.ts';
+import { loadPostgres } from './load-postgres.ts';
 import { nearDataFolderHint } from './near-data-folder.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { systemClock } from './system.ts';
@@ -41,11 +42,7 @@ async function openDatabase(
   { listenUrl, connections }: Pick<Config['store'], 'listenUrl' | 'connections'>,
   url: string,
 ): Promise<ServerStore> {
-  const { openPostgres } = await import('./stores/postgres/open-postgres.ts').catch((cause: unknown) => {
-    throw new ConfigurationError('REINS_DATABASE_URL is set, and the package pg is not there: npm install pg.', {
-      cause,
-    });
-  });
+  const { openPostgres } = await loadPostgres();
   const options = { url, connections, clock: systemClock, ...(listenUrl === undefined ? {} : { listenUrl }) };
   // The address holds a password: it is not repeated.
   const store = await naming('of REINS_DATABASE_URL', () => openPostgres(options));

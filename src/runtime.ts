@@ -23,13 +23,26 @@ import type { AssembledAgent } from './runtimes/assembled-agent.ts';
 import type { Clock } from './core/clock.ts';
 import type { OwnershipPolicy } from './tasks/ownership.ts';
 import type { Runtime } from './runtimes/runtime.ts';
+import type { RunScheduler } from './tasks/run-scheduler.ts';
+import type { Services } from './tasks/services.ts';
 import type { Store } from './stores/store.ts';
 
-/** Where runs are kept: a file on this machine, nowhere but in this process, or a store of the caller's, closed with the runtime. */
+/**
+ * Where runs are kept: a file on this machine, nowhere but in this process, or a store of the caller's, closed with the runtime.
+ * `scheduled`: in such a store, and begun by somebody else, as `reins/temporal` makes it.
+ */
 export type RuntimeDriver =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'memory' }
-  | { readonly kind: 'store'; readonly store: Store };
+  | { readonly kind: 'store'; readonly store: Store }
+  | { readonly kind: 'scheduled'; readonly store: Store; open(services: () => Services): SchedulerLink };
+
+/** A scheduler, and this process's work for it. */
+export interface SchedulerLink {
+  readonly scheduler: RunScheduler;
+  work(services: Services): { stop(): Promise<void> };
+  close(): Promise<void>;
+}
 
 export interface AgentDefinition {
   /** `config.name` is what runs are submitted to. */
@@ -86,7 +99,9 @@ export function openRuntime(
     onRepetition: (runId) => observers.get(runId)?.fire('repetition'),
     ...(dress === undefined ? {} : { dress }),
   });
-  const services = assembleServices({
+  const link = options.driver?.kind === 'scheduled' ? options.driver.open(() => services) : null;
+  const services: Services = assembleServices({
+    ...(link === null ? {} : { scheduler: link.scheduler }),
     store,
     clock,
     logger,
@@ -113,10 +128,12 @@ export function openRuntime(
     return agent === undefined ? null : observersOf(agent);
   });
   const upkeep = startUpkeep(services, superviseRuns(services));
+  const worker = link?.work(services);
   return createDurableRuntime(services, agents, {
     async close({ drainMs = defaultDrainMs } = {}) {
-      await services.runs.drain({ withinMs: drainMs });
+      await Promise.all([worker?.stop(), services.runs.drain({ withinMs: drainMs })]);
       await upkeep.stop();
+      await link?.close();
       await services.log.close();
       await services.ownership.leave();
       await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
@@ -128,6 +145,7 @@ export function openRuntime(
 function openStore(driver: RuntimeDriver = { kind: 'sqlite', path: '.reins/runs.sqlite' }): Store {
   switch (driver.kind) {
     case 'store':
+    case 'scheduled':
       return driver.store;
     case 'memory':
       return openSqlite(':memory:');

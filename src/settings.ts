@@ -1,6 +1,7 @@
 // The settings by group: what may be set, what is right there, and what holds where nothing is.
 
 import { logLevels } from './core/logger.ts';
+import { parseS3Address } from './files/s3-address.ts';
 import { providerNames } from './core/provider-names.ts';
 import { z } from 'zod';
 
@@ -208,6 +209,8 @@ export const groups = {
     timeoutSeconds: count.default(3600),
     /** The most that a task may ask for. */
     maxTimeoutSeconds: count.default(86_400),
+    /** How long a server that is stopped says so before it refuses tasks; null = 5 with a database of several machines, else 0. */
+    withdrawSeconds: z.int().min(0).nullable().default(null),
     /** How long a server that is stopped lets its tasks end, before it leaves them to another (E-834). */
     drainSeconds: z.int().min(0).default(10),
     /** Tasks at work at one time, over all principals; null = no bound. How many may wait for that beyond them (UD-59). */
@@ -236,10 +239,34 @@ export const groups = {
   files: z.strictObject({
     /** Name or path of the LibreOffice that makes previews (U-407); null = as found on the path. */
     converter: text.nullable().default(null),
+    /** Bucket for uploads and what tasks made, as `s3://bucket/prefix?endpoint=…`; null = the data folder. */
+    url: text
+      .superRefine((url, context) => {
+        const read = parseS3Address(url);
+        if (typeof read === 'string') context.addIssue({ code: 'custom', message: read });
+      })
+      .nullable()
+      .default(null),
   }),
   store: z.strictObject({
     /** To the database, where there is one, from each server; two more stand beside them. */
     connections: z.int().min(2).default(10),
+  }),
+  temporal: z.strictObject({
+    /** Host and port of the Temporal that starts the engine's tasks; null = each server starts its own. */
+    address: text.nullable().default(null),
+    namespace: text.default('default'),
+    /** The same for all servers and workers of one database. */
+    taskQueue: text.default('reins'),
+    /** `true` = with the system's certificates; `certFile` and `keyFile` name this side to the other. */
+    tls: z
+      .union([
+        z.boolean(),
+        z.strictObject({ caFile: text.optional(), certFile: text.optional(), keyFile: text.optional() }),
+      ])
+      .default(false),
+    /** Steps of tasks that one worker works on at a time. */
+    concurrent: count.default(100),
   }),
   webhooks: z.strictObject({
     /** Whether webhooks may be sent to this very machine over http, for development (UR-52). */
@@ -258,6 +285,7 @@ export const settings = z.strictObject({
   retention: groups.retention.prefault({}),
   files: groups.files.prefault({}),
   store: groups.store.prefault({}),
+  temporal: groups.temporal.prefault({}),
   webhooks: groups.webhooks.prefault({}),
   demo: groups.demo.prefault({}),
 });

@@ -182,7 +182,7 @@ describe('A-010: what there is no room or no means for', () => {
     caller.abort();
   });
 
-  test('row 15, A-013: without a folder the other tools are left; without those nothing is', async () => {
+  test('row 15, A-012, A-013: without a folder the other tools are left; without those the turn is refused, with 403 and never as a plain chat', async () => {
     await using place = await startAgentServer({ settings: { agent: { workspaceOff: ['owner'] } } });
     expect(await asJson(place.url, { prompt: 'hi', cwd: 'src' })).toEqual({
       status: 200,

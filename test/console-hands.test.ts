@@ -1,6 +1,6 @@
 // The console page under a person's hands: keys, input methods, scrolling, and a browser that keeps nothing (C-070 to C-075).
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   button,
   ends,
@@ -13,9 +13,9 @@ import {
   send,
   shown,
 } from './support/console-steps.ts';
-import { createGate, hold, reply, say, startModel, text, type Gate, type TestModel } from './support/model.ts';
+import { hold, reply, say, text } from './support/model.ts';
 import { describeInChromium } from './support/chromium.ts';
-import { openConsolePage, startConsoleServer, type ConsoleServer } from './support/console-page.ts';
+import { openConsoleBench } from './support/console-bench.ts';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 
 const paragraphs = (count: number) => Array.from({ length: count }, (_, at) => `Paragraph ${at} of the answer.\n\n`);
@@ -32,22 +32,8 @@ const scrolled = (page: Page) =>
   );
 
 describeInChromium('C-090: under the hands of a person', (browser) => {
-  let [gate, model, server]: [Gate, TestModel?, ConsoleServer?] = [createGate()];
-  const open = async (context?: BrowserContextOptions) => {
-    gate = createGate();
-    if (server === undefined) throw new Error('There is no server.');
-    return openConsolePage(await browser(), { server, ...(context === undefined ? {} : { context }) });
-  };
-  beforeAll(async () => {
-    const clock = { now: () => 0, timer: (...of: Parameters<Gate['timer']>) => gate.timer(...of) };
-    model = await startModel((asked) => Object.entries(replies).find(([name]) => name === asked)?.[1], clock);
-    server = await startConsoleServer({ model });
-  }, 90_000);
-  afterAll(async () => {
-    gate.open();
-    await server?.[Symbol.asyncDispose]();
-    await model?.[Symbol.asyncDispose]();
-  });
+  const bench = openConsoleBench(browser, { replies });
+  const open = (context?: BrowserContextOptions) => bench.open('/', context);
 
   test('C-070, item 15: with keys alone: write, send, stop, recall, search, open, close', async () => {
     await using opened = await open();
@@ -110,7 +96,7 @@ describeInChromium('C-090: under the hands of a person', (browser) => {
     await page.mouse.wheel(0, -500);
     await expect.poll(async () => (await scrolled(page)).toEnd).toBeGreaterThan(400);
     const before = await scrolled(page);
-    gate.open();
+    bench.gate.open();
     await ends(page, 1, finished);
     expect((await scrolled(page)).top).toBe(before.top);
     await button(page, 'Jump to latest').click();
@@ -129,7 +115,7 @@ describeInChromium('C-090: under the hands of a person', (browser) => {
       .observe(document.querySelector('[role=status]'), { childList: true, characterData: true, subtree: true })`);
     await send(page, 'long held');
     await sees(page, 'Paragraph 39 of');
-    gate.open();
+    bench.gate.open();
     await ends(page, 1, finished);
     await expect.poll(() => page.evaluate('said.at(-1)')).toBe(finished);
     expect(await page.evaluate('said.length')).toBeLessThan(6);
@@ -178,7 +164,7 @@ describeInChromium('C-090: under the hands of a person', (browser) => {
   test('C-054: a wrong address is said to be so, and begins no session', async () => {
     await using opened = await open();
     const { page } = opened;
-    await page.goto(`${server?.url}/s/hsess_nobody`);
+    await page.goto(`${bench.server.url}/s/hsess_nobody`);
     await expect.poll(() => page.title()).toMatch(/^No such session/);
     await expectAccessible(page);
     await opened.expectNoProblems(/404/);

@@ -1,6 +1,6 @@
 // Whole journeys in a real browser over a real server with a real engine and a scripted model (C-090).
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   button,
   ends,
@@ -14,9 +14,9 @@ import {
   shown,
   stopped,
 } from './support/console-steps.ts';
-import { call, createGate, hold, reply, say, startModel, text, type Gate, type TestModel } from './support/model.ts';
+import { call, hold, reply, say, text } from './support/model.ts';
 import { describeInChromium } from './support/chromium.ts';
-import { openConsolePage, startConsoleServer, type ConsoleServer } from './support/console-page.ts';
+import { openConsoleBench } from './support/console-bench.ts';
 
 const thinking = (...chunks: string[]) => ({ kind: 'thinking', chunks }) as const;
 const write = (id: string, path: string) => call(id, 'write_file', { path, content: '# Title\n\nSome *text*.\n' });
@@ -35,27 +35,10 @@ const replies = {
 };
 
 describeInChromium('C-090: journeys', (browser) => {
-  let [gate, model, server]: [Gate, TestModel?, ConsoleServer?] = [createGate()];
-  const open = async (at = '/') => {
-    if (server === undefined) throw new Error('There is no server.');
-    return openConsolePage(await browser(), { server, at });
-  };
-  beforeAll(async () => {
-    // A reply that waits looks at the gate of its test.
-    const clock = { now: () => 0, timer: (...of: Parameters<Gate['timer']>) => gate.timer(...of) };
-    model = await startModel((asked) => Object.entries(replies).find(([name]) => name === asked)?.[1], clock);
-    const settings = { approvals: { toolPermissions: { bash: 'ask' } } };
-    server = await startConsoleServer({ model, settings });
-  }, 90_000);
-  afterAll(async () => {
-    gate.open();
-    await server?.[Symbol.asyncDispose]();
-    await model?.[Symbol.asyncDispose]();
-  });
+  const bench = openConsoleBench(browser, { replies, settings: { approvals: { toolPermissions: { bash: 'ask' } } } });
 
   test('items 1 and 2: a whole turn: thinking, text, a tool, its file; then another one', async () => {
-    gate = createGate();
-    await using opened = await open();
+    await using opened = await bench.open();
     const { page } = opened;
     await expect.poll(() => hasFocus(page)).toBe(true);
     await expectAccessible(page);
@@ -91,8 +74,7 @@ describeInChromium('C-090: journeys', (browser) => {
   });
 
   test('C-027, item 4: a reload in the middle of an answer, and one after it', async () => {
-    gate = createGate();
-    await using opened = await open();
+    await using opened = await bench.open();
     const { page } = opened;
     await send(page, 'held write');
     await sees(page, 'Now');
@@ -100,7 +82,7 @@ describeInChromium('C-090: journeys', (browser) => {
     await sees(page, 'Now');
     await button(page, 'Stop').waitFor();
     await expectAccessible(page);
-    gate.open();
+    bench.gate.open();
     await ends(page, 1, finished);
     const rows = ['held write', 'I write it.', '1 tool called', 'Now it is done.', finished];
     expect(await shown(page)).toEqual(rows);
@@ -111,8 +93,7 @@ describeInChromium('C-090: journeys', (browser) => {
   });
 
   test('item 3: Stop, while the model speaks, while a tool runs, and after a reload', async () => {
-    gate = createGate();
-    await using opened = await open();
+    await using opened = await bench.open();
     const { page } = opened;
     await send(page, 'held write');
     await sees(page, 'Now');
@@ -130,8 +111,7 @@ describeInChromium('C-090: journeys', (browser) => {
   });
 
   test('item 6: an approval after a reload, denied with a reason; answered in another tab; two at once', async () => {
-    gate = createGate();
-    await using opened = await open();
+    await using opened = await bench.open();
     const { page } = opened;
     await send(page, 'ask');
     await page.getByRole('region', { name: /Approval needed: bash/ }).waitFor();
@@ -140,7 +120,7 @@ describeInChromium('C-090: journeys', (browser) => {
     await page.getByRole('textbox', { name: /Reason/ }).fill('not today');
     await button(page, 'Deny').click();
     await ends(page, 1, finished);
-    expect(JSON.stringify(model?.asked('ask').at(-1)?.body)).toContain('not today');
+    expect(JSON.stringify(bench.model.asked('ask').at(-1)?.body)).toContain('not today');
 
     await send(page, 'ask twice');
     await expect.poll(() => button(page, 'Allow once').count()).toBe(2);
@@ -155,8 +135,7 @@ describeInChromium('C-090: journeys', (browser) => {
   });
 
   test('C-040: two tabs on one session show the same, whichever began', async () => {
-    gate = createGate();
-    await using opened = await open();
+    await using opened = await bench.open();
     const { page } = opened;
     await send(page, 'hello');
     await ends(page, 1, finished);
@@ -164,15 +143,14 @@ describeInChromium('C-090: journeys', (browser) => {
     await ends(other, 1, finished);
     await send(other, 'held write');
     await sees(page, 'Now');
-    gate.open();
+    bench.gate.open();
     await Promise.all([ends(page, 2, finished), ends(other, 2, finished)]);
     expect(await shown(page)).toEqual(await shown(other));
     await opened.expectNoProblems();
   });
 
   test('item 7: messages that wait: edited, removed, resting after Stop', async () => {
-    gate = createGate();
-    await using opened = await open();
+    await using opened = await bench.open();
     const { page } = opened;
     await send(page, 'held write');
     await sees(page, 'Now');
@@ -197,8 +175,7 @@ describeInChromium('C-090: journeys', (browser) => {
   });
 
   test('both transports: the simple one shows the same rows', async () => {
-    gate = createGate();
-    await using opened = await open();
+    await using opened = await bench.open();
     const { page } = opened;
     await page.getByRole('button', { name: /Settings/ }).click();
     await page.getByRole('radio', { name: /^Simple/ }).check();

@@ -21,7 +21,7 @@ const logs = () => Object.entries(JSON.parse(readFileSync(place, 'utf8')) as Rec
 
 function begun(): Rig {
   return createRig()
-    .do({ type: 'booted', preferences: { transport: 'task', enter: 'send', theme: 'system' }, titles: {}, draft: {} })
+    .do({ type: 'booted', preferences: { transport: 'task', enter: 'send', theme: 'system' }, draft: {} })
     .do({ type: 'draft_changed', draft: 'go' }, { type: 'submit', id: 'm1' }, { type: 'sent', turn: 'm1' });
 }
 

@@ -124,7 +124,10 @@ describeInChromium('the panels', (browser) => {
     await opened.play([
       { type: 'decided', approval: { ...approval, status: 'denied', decision }, atMs: 0 } as Scene[number],
     ]);
-    await page.getByText('Denied by owner').waitFor();
+    await page.getByRole('region', { name: 'Denied by owner: bash' }).waitFor();
+    // The outcome is said once, and no alert stands any more that it is awaited.
+    expect(await page.getByRole('status').textContent()).toBe('bash: Denied by owner');
+    expect(await page.getByRole('alert').textContent()).toBe('');
     await expect.poll(() => focused(page)).toBe('The agent asks: ask_user');
     await page.keyboard.press('Enter');
     expect(await opened.effects('decide')).toHaveLength(1);
@@ -215,7 +218,7 @@ describeInChromium('the panels', (browser) => {
       ['Settings and keys', 'Settings'],
       ['Share', 'Share this session'],
       ['Details', 'The last turn'],
-      ['Demo (no AI) · Reins engine: model, harness and folder', 'For the next turn'],
+      ['Demo (no AI): model, harness and folder', 'For the next turn'],
     ] as const) {
       const button = page.getByRole('button', { name: opener, exact: true });
       await button.click();
@@ -236,6 +239,53 @@ describeInChromium('the panels', (browser) => {
     await expect(page.getByRole('dialog').locator('dd').allTextContents()).resolves.toContain('$0.0412');
     await opened.show(longScene(1));
     await expect(foot.textContent()).resolves.toBe('session about $1.27');
+  });
+
+  test('C-047: what can be had comes first, all of the picker is in sight, and what cannot says how it would be', async () => {
+    for (const viewport of [
+      { width: 1280, height: 800 },
+      { width: 390, height: 844 },
+    ]) {
+      await using opened = await gallery.open(scenes.picking, { viewport });
+      const panel = opened.page.getByRole('dialog', { name: 'For the next turn' });
+      const isInSight = (label: string) =>
+        opened.page.evaluate<boolean>(`(() => {
+          const panel = document.querySelector('.picker-panel').getBoundingClientRect();
+          const [field] = [...document.querySelectorAll('.picker-panel label')].filter((each) => each.textContent.includes('${label}'));
+          const { top, bottom } = field.getBoundingClientRect();
+          return top >= Math.max(0, panel.top) && bottom <= Math.min(innerHeight, panel.bottom);
+        })()`);
+      for (const label of ['Demo', 'Reins engine', 'Working directory'])
+        expect([label, await isInSight(label)]).toEqual([label, true]);
+      await panel.getByText('1 not available').click();
+      const off = panel.getByRole('radio', { name: /GPT-6 Thinking/ });
+      expect(await off.isDisabled()).toBe(true);
+      await panel.getByText('Set OPENAI_API_KEY or OPENROUTER_API_KEY to use it.').first().waitFor();
+      await panel.getByText('2 not available').click();
+      expect(await panel.getByRole('radio', { name: 'Pi', exact: true }).isDisabled()).toBe(true);
+      await panel.getByText(/^Pi is not installed: npm install/).waitFor();
+      await expectAccessible(opened.page);
+    }
+  });
+
+  test('C-031: a task at rest has a button that lets it go on', async () => {
+    await using opened = await gallery.open(scenes.paused);
+    const { page } = opened;
+    await page.getByText('Paused').first().waitFor();
+    await page.getByRole('button', { name: 'Stop', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    expect(await opened.effects('resume')).toEqual([{ type: 'resume', sessionId: 'hsess_1', responseId: 'resp_1' }]);
+    expect(await focused(page)).toBe('Message');
+  });
+
+  test('files that are open belong to their session: another one begins without', async () => {
+    await using opened = await gallery.open(scenes.finished);
+    const { page } = opened;
+    const files = page.getByRole('complementary', { name: 'Files' });
+    await page.getByRole('button', { name: 'Files 3' }).click();
+    await files.waitFor();
+    await page.getByRole('button', { name: 'New session' }).click();
+    await files.waitFor({ state: 'detached' });
   });
 
   test('C-073: the first stop is a link to the message', async () => {

@@ -29,6 +29,9 @@ test('the figures count tasks, streams and transactions, and hold nothing that p
   expect(figures).toContain('reins_tasks_started_total{base="native"} 1');
   expect(figures).toContain('reins_tasks_ended_total{status="completed"} 1');
   expect(figures).toContain('reins_tasks_running 0');
+  expect(figures).toContain('reins_tasks_taken_over_total 0');
+  expect(figures).toContain('reins_webhook_deliveries_pending 0');
+  expect(Number(/reins_lease_age_seconds ([\d.]+)/.exec(figures)?.[1])).toBeLessThan(30);
   expect(figures).toContain('reins_open_streams{route="/v1/responses"} 0');
   expect(figures).toContain('reins_first_event_seconds_count 1');
   expect(figures).toMatch(/reins_log_commit_seconds_count [1-9]/);
@@ -42,12 +45,23 @@ test('U-040: figures need a key that may administer; who asks whether it lives n
   const made = await server.call('POST', '/v1/reins/keys', { principal: 'ada' });
   expect((await server.call('GET', '/metrics', undefined, String(made.body['key']))).status).toBe(403);
   for (const path of ['/healthz', '/readyz'])
-    expect(await (await fetch(`${server.url}${path}`)).json()).toEqual({ status: 'ok' });
+    expect(await (await fetch(`${server.url}${path}`)).json()).toEqual({
+      status: 'ok',
+      node: expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
 });
 
 test('each of two servers in one process has figures of its own', async () => {
   const [busy, idle] = [await open(), await open()];
   await busy.call('POST', '/v1/responses', { input: 'x', model: 'demo' });
+  const nodes = await Promise.all(
+    [busy, idle].map(async (server) => {
+      const probe = (await (await fetch(`${server.url}/readyz`)).json()) as { node: string };
+      expect(await figuresOf(server)).toContain(`reins_node_info{node="${probe.node}"`);
+      return probe.node;
+    }),
+  );
+  expect(new Set(nodes).size).toBe(2);
   expect(await figuresOf(busy)).toContain('reins_tasks_started_total{base');
   expect(await figuresOf(idle)).not.toContain('reins_tasks_started_total{base');
 });

@@ -114,6 +114,9 @@ test('B024: recorded traffic is as the description says, errors and events inclu
   const files = await call('GET', `/v1/sessions/${session}/files`);
   const [file] = files['files'] as { id: string; container_id: string }[];
   await call('GET', `/v1/containers/${file?.container_id}/files/none/content`).catch(() => {});
+  await call('PATCH', `/v1/reins/sessions/${session}`, { title: 'Mine' });
+  await call('PATCH', `/v1/reins/sessions/${session}`, { title: ' ' });
+  for (const verb of ['pause', 'resume']) await call('POST', `/v1/reins/responses/${String(task['id'])}/${verb}`);
   const share = await call('POST', `/v1/sessions/${session}/share`);
   await call('GET', `/v1/sessions/${session}/share`);
   await call('GET', String(share['url']));

@@ -5,7 +5,7 @@ import { cpSync, globSync, mkdirSync, readFileSync, readdirSync, symlinkSync, wr
 import { dirname, join } from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { root } from './reins-process.ts';
 import { simpleCall, simpleText, type ScriptedReply } from '../src/testing/model-servers/reply-script.ts';
 import { startModelServer } from '../src/testing/model-servers/model-server.ts';
@@ -36,14 +36,23 @@ beforeAll(async () => {
   const [archive = ''] = globSync(join(copy, '*.tgz'));
   mkdirSync(installed, { recursive: true });
   await run('tar', ['-xzf', archive, '-C', installed, '--strip-components=1']);
-  const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
-    dependencies: object;
-  };
-  for (const name of [...Object.keys(dependencies), '@types/node']) link(name);
+  for (const name of [...Object.keys(manifest().dependencies), '@types/node']) link(name);
   writeFileSync(join(app, 'package.json'), '{"type":"module"}');
   writeExamples('readme', 'README.md');
   writeExamples('library', 'docs/library.md');
 }, 120_000);
+
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional?: boolean }>>;
+  readonly exports: Readonly<Record<string, unknown>>;
+}
+
+function manifest(): Manifest {
+  return JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Manifest;
+}
 
 function link(name: string): void {
   const place = join(app, 'node_modules', name);
@@ -123,3 +132,90 @@ test('a CommonJS program loads the package, too', async () => {
   const { stdout, stderr } = await run(process.execPath, ['-e', script], { cwd: app });
   expect({ stdout, stderr }).toEqual({ stdout: 'function\n', stderr: '' });
 });
+
+describe('without its optional peers', () => {
+  test('each of them is optional, and none comes with what is installed with the package', () => {
+    const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = manifest();
+    const peers = Object.keys(peerDependencies);
+    expect(peers).toEqual(expect.arrayContaining(['pg', 'vitest']));
+    expect(peers.filter((name) => peerDependenciesMeta[name]?.optional !== true)).toEqual([]);
+    const all = installedWith([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]);
+    expect(all.has('fastify')).toBe(true);
+    expect(peers.filter((name) => all.has(name))).toEqual([]);
+  });
+
+  test('every entry can be imported, or names the peer that it is for', async () => {
+    const { exports, peerDependencies } = manifest();
+    const entries = Object.keys(exports).filter((entry) => !entry.endsWith('.json'));
+    expect(entries).toContain('./postgres');
+    const needs = await Promise.all(
+      entries.map(async (entry) => {
+        const { stderr } = await evaluate(`await import('${join('reins', entry)}')`);
+        const [, missing = ''] = /Cannot find package '([^']+)'/.exec(stderr) ?? [];
+        expect(stderr === '' || missing in peerDependencies, `${entry}: ${stderr}`).toBe(true);
+        return [entry, missing] as const;
+      }),
+    );
+    const plain = ['.', './client', './parts', './postgres', './testing'];
+    expect(needs.filter(([entry, missing]) => plain.includes(entry) && missing !== '')).toEqual([]);
+  });
+
+  test('what is asked of reins/postgres says what to install', async () => {
+    const opens = "await (await import('reins/postgres')).openPostgres({ url: 'postgres://127.0.0.1/x' })";
+    expect((await evaluate(opens)).stderr).toContain('npm install pg.');
+    const env = { REINS_DATABASE_URL: 'postgres://127.0.0.1/x' };
+    const served = await evaluate(
+      "await (await import('reins')).createServer((await import('reins')).loadConfig())",
+      env,
+    );
+    expect(served.stderr).toContain('npm install pg.');
+  });
+});
+
+async function evaluate(
+  script: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ readonly stderr: string }> {
+  const { PATH = '' } = process.env;
+  const own = { PATH, REINS_DATA_DIR: temporaryFolder(), ...env };
+  return run(process.execPath, ['--input-type=module', '-e', script], { cwd: app, env: own }).catch(
+    (error: { stderr: string }) => error,
+  );
+}
+
+interface Locked {
+  readonly dependencies?: object;
+  readonly optionalDependencies?: object;
+  readonly peerDependencies?: object;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+}
+
+/** Names of all packages that npm puts beside these, at any depth. */
+function installedWith(names: readonly string[]): ReadonlySet<string> {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Readonly<Record<string, Locked>>;
+  };
+  const found = new Set<string>();
+  const open = names.map((name) => ({ name, of: '' }));
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const path = placeOf(packages, next);
+    const locked = path === null ? undefined : packages[path];
+    if (path === null || locked === undefined || found.has(path)) continue;
+    found.add(path);
+    const { dependencies = {}, optionalDependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = locked;
+    const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true);
+    for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers])
+      open.push({ name, of: path });
+  }
+  return new Set([...found].map((path) => path.split('node_modules/').at(-1) ?? ''));
+}
+
+/** Where Node finds it: the nearest folder upwards. */
+function placeOf(packages: object, { name, of }: { readonly name: string; readonly of: string }): string | null {
+  for (let from = of; ; from = from.slice(0, from.lastIndexOf('/node_modules/'))) {
+    const path = `${from === '' ? '' : `${from}/`}node_modules/${name}`;
+    if (path in packages) return path;
+    if (from === '') return null;
+    if (!from.includes('/node_modules/')) from = '/node_modules/';
+  }
+}

@@ -154,6 +154,8 @@ function asksOf(i: Ids, own: Ids): Readonly<Record<string, readonly Ask[]>> {
       { path: `/v1/reins/responses/${own.running}/steer`, body: withFile({ type: 'input_file', file_id: i.upload }) },
       { path: `/v1/reins/responses/${own.running}/steer`, body: task('x', { message_id: i.message }), free: true },
     ],
+    'POST /v1/reins/responses/:id/pause': at(`/v1/reins/responses/${i.running}/pause`),
+    'POST /v1/reins/responses/:id/resume': at(`/v1/reins/responses/${i.running}/resume`),
 
     'GET /v1/sessions': [
       ...at(`/v1/sessions?harness=${i.harness}`),
@@ -161,6 +163,7 @@ function asksOf(i: Ids, own: Ids): Readonly<Record<string, readonly Ask[]>> {
     ],
     'GET /v1/sessions/:id': at(`/v1/sessions/${i.session}`),
     'DELETE /v1/sessions/:id': at(`/v1/sessions/${i.session}`),
+    'PATCH /v1/reins/sessions/:id': [{ path: `/v1/reins/sessions/${i.session}`, body: { title: 'taken' } }],
     'DELETE /v1/traces/:id': at(`/v1/traces/${i.busySession}`),
     'GET /v1/sessions/:id/turns': at(`/v1/sessions/${i.session}/turns`),
     'POST /v1/sessions/:id/cancel': at(`/v1/sessions/${i.session}/cancel`, `/v1/sessions/${i.busySession}/cancel`),

@@ -233,7 +233,6 @@ function eventAt(at: number): TurnEvent {
 const boot: ActionBody = {
   type: 'booted',
   preferences: { transport: 'task', enter: 'send', theme: 'light' },
-  titles: {},
   draft: {},
 };
 

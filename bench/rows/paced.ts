@@ -17,8 +17,8 @@ export const pacedStreams: Benchmark = async ({ quick, profile }) => {
   const load = { streams, shape, sampleEvery: 20, measure: { seconds } };
   const runs: { readonly bare: LoadResult; readonly reins: LoadResult }[] = [];
   for (let round = quick ? 0 : -1; round < (quick ? 1 : 3); round++) {
-    const bare = await loadStreams({ ...load, server: pair.bare, path: '/each' });
-    const reins = await loadStreams({ ...load, server: pair.reins, path: '/v1/responses' });
+    const bare = await loadStreams({ ...load, servers: [pair.bare], path: '/each' });
+    const reins = await loadStreams({ ...load, servers: [pair.reins], path: '/v1/responses' });
     if (round >= 0) runs.push({ bare, reins });
   }
   const ratio = median(runs.map(({ bare, reins }) => reins.microsPerFrame / bare.microsPerFrame));

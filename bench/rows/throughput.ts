@@ -16,8 +16,8 @@ export const throughput: Benchmark = async ({ quick, profile }) => {
   const shape = () => burst(events, perWindow);
   const runs = { bare: new Array<number>(), reins: new Array<number>() };
   for (let round = -warmUps; round < (quick ? 2 : 7); round++) {
-    const bare = await loadStreams({ server: pair.bare, path: '/joined', streams, shape, measure: 'whole' });
-    const reins = await loadStreams({ server: pair.reins, path: '/v1/responses', streams, shape, measure: 'whole' });
+    const bare = await loadStreams({ servers: [pair.bare], path: '/joined', streams, shape, measure: 'whole' });
+    const reins = await loadStreams({ servers: [pair.reins], path: '/v1/responses', streams, shape, measure: 'whole' });
     if (round < 0) continue;
     runs.bare.push(bare.microsPerFrame);
     runs.reins.push(reins.microsPerFrame);

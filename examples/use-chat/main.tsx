@@ -11,9 +11,10 @@ import {
   type UIMessage,
 } from 'ai';
 
-// One chat a tab. The name is ours to choose; the server keeps the conversation under it.
-const id = location.hash.slice(1) || crypto.randomUUID();
-location.hash = id;
+// One chat a tab. The name is ours to choose; the server keeps the conversation under it, from the first message on: only
+// then it is put into the address, and only what is there is asked for.
+const known = location.hash.slice(1);
+const id = known || crypto.randomUUID();
 
 /** What the server keeps of the chat; nothing yet for a new one. */
 async function load(): Promise<UIMessage[]> {
@@ -31,6 +32,7 @@ function Page({ chat, isOld }: { chat: Chat<UIMessage>; isOld: boolean }): React
     event.preventDefault();
     if (text.trim() === '') return;
     setText('');
+    location.hash = id;
     await sendMessage({ text });
   }
 
@@ -83,7 +85,7 @@ function Tool({ part, answer }: ToolProps): ReactNode {
   );
 }
 
-const messages = await load();
+const messages = known === '' ? [] : await load();
 const chat = new Chat<UIMessage>({
   id,
   messages,

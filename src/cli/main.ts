@@ -13,6 +13,10 @@ interface VerbEntry {
 
 const verbs: ReadonlyMap<string, VerbEntry> = new Map([
   ['serve', { summary: 'start the server', load: async () => (await import('./serve.ts')).serve }],
+  [
+    'worker',
+    { summary: 'work on the tasks that Temporal starts', load: async () => (await import('./worker.ts')).worker },
+  ],
   ['run', { summary: 'do one task in this folder', load: async () => (await import('./run.ts')).run }],
   [
     'sessions',

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { loadConfig } from '../config.ts';
+import { loadConfig, type Config } from '../config.ts';
 import { ReinsError } from '../core/errors.ts';
-import { listenForStop } from './stop-signals.ts';
+import { aborted, listenForStop } from './stop-signals.ts';
 import { parseVerbArgs, type Verb } from './verb.ts';
 
 const usage = `Usage: reins serve [--host H] [--port P] [--data DIR] [--config FILE]
 
-Serves the protocol until a stop signal (Ctrl-C, or kill of the process named in server.pid in the data folder). Then
-running tasks have limits.drainSeconds (10) to end; the rest is kept and goes on at another server of the folder, or at the
+Serves the protocol until a stop signal (Ctrl-C, or kill of the process named in server.pid in the data folder). With a
+PostgreSQL it then says at /readyz that it goes, and takes tasks for limits.withdrawSeconds (5) more. Running tasks have limits.drainSeconds (10) to end; the rest is kept and goes on at another server of the folder, or at the
 next start. A second signal ends it at once.
 
   --host H       address to listen on (REINS_HOST, 127.0.0.1); beyond loopback only with REINS_API_KEY
@@ -38,7 +38,7 @@ export const serve: Verb = {
       out.write(`reins listening on ${url}\nconsole: ${consoleUrl}\n`);
       if (firstKey !== null) out.write(introduceKey({ key: firstKey, url, dataDir: config.server.dataDir }));
       await aborted(stop);
-      err.write(`reins: stopping${grace(config.limits.drainSeconds)}; a second signal ends it at once.\n`);
+      err.write(`reins: stopping${grace(config.limits)}; a second signal ends it at once.\n`);
     } finally {
       await server.close();
     }
@@ -46,7 +46,10 @@ export const serve: Verb = {
   },
 };
 
-const grace = (seconds: number) => (seconds === 0 ? '' : `, running tasks have ${seconds} s to end`);
+function grace({ withdrawSeconds, drainSeconds }: Config['limits']): string {
+  const leaving = withdrawSeconds === 0 ? '' : `, new tasks are taken for ${withdrawSeconds} s`;
+  return drainSeconds === 0 ? leaving : `${leaving}, running tasks have ${drainSeconds} s to end`;
+}
 
 /** The address could not be taken: exit code 1. */
 class ListenError extends ReinsError {}
@@ -76,11 +79,4 @@ Try it:
     -H 'Content-Type: application/json' -d '{"input":"Count slowly from 1 to 20","stream":true}'
 
 `;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

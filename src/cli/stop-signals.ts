@@ -43,3 +43,10 @@ export function listenForStop(): AbortSignal {
   for (const name of stopSignals) process.on(name, () => stop.receive(name));
   return stop.signal;
 }
+
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

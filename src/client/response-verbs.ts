@@ -26,6 +26,12 @@ export function responseVerbs(parts: ClientParts) {
     /** A task that has ended is left as it is (U-361). */
     cancel: (id: string, options?: VerbOptions) =>
       json<UhpResponse>({ method: 'POST', path: path`/v1/responses/${id}/cancel`, repeatable: true, ...options }),
+    /** What it has begun ends, then nothing more happens until it is resumed. An extension: servers without it answer 404. */
+    pause: (id: string, options?: VerbOptions) =>
+      json<UhpResponse>({ method: 'POST', path: path`/v1/reins/responses/${id}/pause`, repeatable: true, ...options }),
+    /** A task that is at work, or has ended, is left as it is. */
+    resume: (id: string, options?: VerbOptions) =>
+      json<UhpResponse>({ method: 'POST', path: path`/v1/reins/responses/${id}/resume`, repeatable: true, ...options }),
     /** Takes it from sight; stops nothing (U-256). */
     delete: (id: string, options?: VerbOptions) =>
       json<Deleted>({ method: 'DELETE', path: path`/v1/responses/${id}`, ...options }),

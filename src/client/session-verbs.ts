@@ -45,6 +45,9 @@ export function sessionVerbs({ transport: { json, open } }: ClientParts) {
         repeatable: true,
         ...options,
       }),
+    /** A title of your own, in place of what its first message says. An extension: servers without it answer 404. */
+    rename: (id: string, title: string, options?: VerbOptions) =>
+      json<UhpSession>({ method: 'PATCH', path: path`/v1/reins/sessions/${id}`, body: { title }, ...options }),
     /** With all that it holds; what runs in it is stopped first (U-370). */
     delete: (id: string, options?: VerbOptions) =>
       json<Deleted>({ method: 'DELETE', path: path`/v1/sessions/${id}`, ...options }),

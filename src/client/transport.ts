@@ -11,7 +11,7 @@ import { retrying, type Patience } from './retrying.ts';
 import { settleWithin } from './settle-within.ts';
 
 export interface Call {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Made by `path`. */
   readonly path: string;
   /** What is undefined is left out. */

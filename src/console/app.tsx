@@ -20,7 +20,7 @@ import { useKeys } from './panels/use-keys.ts';
 import { useMedia, wide } from './panels/use-media.ts';
 import { usePage } from './panels/use-page.ts';
 import { Welcome } from './panels/welcome.tsx';
-import type { ConsoleState } from './state/state.ts';
+import { sessionIdOf, type ConsoleState } from './state/state.ts';
 import type { ConsoleStore } from './panels/console-store.ts';
 
 interface AppProps extends SideFootProps {
@@ -44,7 +44,10 @@ function Page(person: SideFootProps) {
   const searching = useConsole((state) => state.overlay?.kind === 'search');
   const empty = useConsole(isEmpty);
   const missing = useConsole((state) => state.session.kind === 'missing');
-  const [filesOpen, setFilesOpen] = useState(false);
+  const sessionId = useConsole(sessionIdOf);
+  // Of one session: another one that is opened begins without.
+  const [filesOf, setFilesOf] = useState<string | null>(null);
+  const filesOpen = filesOf !== null && filesOf === sessionId;
   const closeOverlay = () => store.dispatch({ type: 'overlay_closed' });
   const side = (
     <>
@@ -67,7 +70,7 @@ function Page(person: SideFootProps) {
         <TopBar
           onMenu={isWide ? null : () => store.dispatch({ type: 'overlay_opened', overlay: { kind: 'search' } })}
           filesOpen={filesOpen}
-          onFiles={() => setFilesOpen(!filesOpen)}
+          onFiles={() => setFilesOf(filesOpen ? null : sessionId)}
         />
         <Welcome />
         <Transcript />
@@ -79,7 +82,7 @@ function Page(person: SideFootProps) {
           {!missing && <Composer />}
         </div>
       </main>
-      {filesOpen && <Files isWide={isWide} onClose={() => setFilesOpen(false)} />}
+      {filesOpen && <Files isWide={isWide} onClose={() => setFilesOf(null)} />}
       <Overlays />
       <DropZone />
       <Announcer />

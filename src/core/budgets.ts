@@ -2,11 +2,11 @@ import { addUsage } from './usage.ts';
 import { costOf } from './cost.ts';
 import type { BudgetReached } from './run-event.ts';
 import type { Ending } from './closing.ts';
-import type { RunState } from './run-state.ts';
+import type { OpenStep, RunState } from './run-state.ts';
 import type { StopReason } from './outcome.ts';
 import type { Usage } from './usage.ts';
 
-type Spending = Pick<RunState, 'limits' | 'usage' | 'open'>;
+type Spending = Pick<RunState, 'limits' | 'usage'> & { readonly open: Pick<OpenStep, 'usage'> | null };
 
 /**
  * The end of a run whose cost, tokens or output tokens are spent, in this order (E-422); null while all last. Time has a

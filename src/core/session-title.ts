@@ -1,6 +1,9 @@
 import { head, toWellFormed } from './text.ts';
 
-/** What its first message says in the first line, at most 80 characters (UD-50). */
+const maxUnits = 80;
+
+/** What its first message says in the first line, at most 80 characters; a longer one ends in `…` (UD-50). */
 export function sessionTitle(text: string): string {
-  return head(toWellFormed(text.trim().split('\n', 1)[0] ?? ''), 80);
+  const line = toWellFormed(text.trim().split('\n', 1)[0] ?? '').trimEnd();
+  return line.length <= maxUnits ? line : `${head(line, maxUnits - 1).trimEnd()}…`;
 }

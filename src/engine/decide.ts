@@ -6,11 +6,39 @@
 // N3. While one call of a batch waits for a person the whole batch waits (E-525).
 
 import { spentBudget, outputTokensLeft } from '../core/budgets.ts';
-import { isOpen, type LastStep, type OpenStep, type RunState } from '../core/run-state.ts';
+import {
+  isOpen,
+  type CallState,
+  type LastStep,
+  type OpenStep,
+  type PendingEntry,
+  type RunState,
+} from '../core/run-state.ts';
 import { lapsOf } from './loop-guard.ts';
-import type { BudgetReached } from '../core/run-event.ts';
+import type { BudgetReached, RunConfig, Todo } from '../core/run-event.ts';
 import type { Ending, Park } from '../core/closing.ts';
 import type { ErrorInfo, StopReason } from '../core/outcome.ts';
+
+/** What of a run's state is looked at here: of what models and people have written, only whether it is there (E-872). */
+export interface Outline extends Pick<
+  RunState,
+  'limits' | 'usage' | 'budget' | 'toolRounds' | 'countedSteps' | 'recoveries' | 'recentCalls'
+> {
+  readonly open: OpenOutline | null;
+  readonly last: Pick<LastStep, 'purpose' | 'finishReason' | 'text' | 'calls' | 'empty'> | null;
+  readonly pending: readonly Pick<PendingEntry, 'status'>[];
+  readonly unread: readonly unknown[];
+  readonly todos: readonly Pick<Todo, 'status'>[] | null;
+  readonly config: Pick<RunConfig, 'planning'> | null;
+  readonly result: object | null;
+}
+
+export interface OpenOutline extends Pick<
+  OpenStep,
+  'purpose' | 'attempt' | 'stage' | 'finishReason' | 'ranTools' | 'usage'
+> {
+  readonly calls: readonly { readonly progress: Pick<CallState['progress'], 'at'> }[];
+}
 
 export type RefusalReason = 'max-tokens' | 'refusal' | 'tool-rounds' | 'final-answer' | 'pause-turn';
 /** What the engine says in the user's place (E-409). */
@@ -35,12 +63,12 @@ export type Command =
 const mostPauses = 5;
 const mostEmptyReplies = 2;
 
-export function decide(state: RunState): Command {
+export function decide(state: Outline): Command {
   if (state.result !== null) return { do: 'none' };
   return state.open === null ? betweenSteps(state) : insideStep(state, state.open);
 }
 
-function insideStep(state: RunState, open: OpenStep): Command {
+function insideStep(state: Outline, open: OpenOutline): Command {
   switch (open.stage.at) {
     case 'calling':
       return { do: 'call-model', attempt: open.attempt, notBeforeMs: null };
@@ -54,7 +82,7 @@ function insideStep(state: RunState, open: OpenStep): Command {
   }
 }
 
-function afterReply(state: RunState, open: OpenStep): Command {
+function afterReply(state: Outline, open: OpenOutline): Command {
   if (open.calls.every(({ progress }) => progress.at === 'answered')) return { do: 'collect-tools' };
   if (state.pending.some(isOpen)) return { do: 'park', park: { status: 'awaiting-input' } };
   const why = reasonToRefuse(state, open);
@@ -63,14 +91,14 @@ function afterReply(state: RunState, open: OpenStep): Command {
 }
 
 /** One budget ends the run: another that is spent as well, and comes before this one, is told of instead (E-422). */
-function roundsReached(state: RunState): BudgetReached | null {
+function roundsReached(state: Outline): BudgetReached | null {
   const { maxToolRounds: limit } = state.limits;
   if (limit === null || state.budget !== null || spentBudget(state) !== null) return null;
   return { budget: 'tool-rounds', limit, used: state.toolRounds, then: 'stop' };
 }
 
 /** Why the calls of an accepted reply must not run: cut or refused replies, spent rounds, a last word without tools. */
-function reasonToRefuse(state: RunState, open: OpenStep): RefusalReason | null {
+function reasonToRefuse(state: Outline, open: OpenOutline): RefusalReason | null {
   const reason = open.finishReason;
   if (reason === 'max-tokens' || reason === 'pause-turn') return reason;
   if (reason === 'refusal' || reason === 'safety') return 'refusal';
@@ -79,7 +107,7 @@ function reasonToRefuse(state: RunState, open: OpenStep): RefusalReason | null {
   return maxToolRounds !== null && !open.ranTools && state.toolRounds >= maxToolRounds ? 'tool-rounds' : null;
 }
 
-function betweenSteps(state: RunState): Command {
+function betweenSteps(state: Outline): Command {
   const { last } = state;
   if (last !== null) {
     const ending = endingAfter(state, last);
@@ -92,7 +120,7 @@ function betweenSteps(state: RunState): Command {
 }
 
 /** How the next step begins: plain, or with a word of the engine about the reply before (N2). */
-function nextStep(state: RunState, last: LastStep | null): Command {
+function nextStep(state: Outline, last: Outline['last']): Command {
   const step = (purpose: 'reply' | 'continuation', say: EnginePurpose | null): Command => ({
     do: 'open-step',
     purpose,
@@ -112,7 +140,7 @@ function nextStep(state: RunState, last: LastStep | null): Command {
 }
 
 /** The run's end after its last reply; null: it goes on. */
-function endingAfter(state: RunState, last: LastStep): Ending | null {
+function endingAfter(state: Outline, last: NonNullable<Outline['last']>): Ending | null {
   const limited = limitedEnding(state, last);
   if (limited !== null) return limited;
   if (state.unread.length > 0) return null;
@@ -127,7 +155,7 @@ function endingAfter(state: RunState, last: LastStep): Ending | null {
 }
 
 /** After the last word that a limit allowed nothing follows. */
-function limitedEnding(state: RunState, last: LastStep): Ending | null {
+function limitedEnding(state: Outline, last: NonNullable<Outline['last']>): Ending | null {
   if (last.purpose === 'final-answer') return completed(state.budget?.budget === 'loop' ? 'loop' : 'max-steps');
   if (state.budget?.budget === 'tool-rounds') return completed('max-steps');
   if (last.finishReason !== 'max-tokens') return null;
@@ -145,12 +173,12 @@ function exhausted(message: string): Ending {
 }
 
 /** One reminder a run, where an answer leaves the task list open (E-408). */
-function mustRemind(state: RunState): boolean {
+function mustRemind(state: Outline): boolean {
   if (state.config?.planning !== true || state.recoveries.reminded) return false;
   return (state.todos ?? []).some(({ status }) => status !== 'completed');
 }
 
-function loopEnd(state: RunState): Command | null {
+function loopEnd(state: Outline): Command | null {
   const guard = state.limits.loopGuard;
   if (guard === null || guard.breakAfterLaps === null || state.budget !== null) return null;
   const laps = lapsOf(state.recentCalls, guard.maxPeriod);
@@ -163,7 +191,7 @@ function lastWord(budget: BudgetReached): Command {
 }
 
 /** Continuations are not counted: they have limits of their own (E-420). */
-function stepLimit(state: RunState): Command | null {
+function stepLimit(state: Outline): Command | null {
   const { limits, last, countedSteps } = state;
   const continues = last?.finishReason === 'pause-turn' || (last?.finishReason === 'max-tokens' && last.calls === 0);
   if (limits.maxSteps === 0 || countedSteps < limits.maxSteps || continues) return null;

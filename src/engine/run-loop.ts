@@ -8,7 +8,8 @@
 // D3. A cancel or a spent time budget ends the run here, by the closing rule, and not later than 8 s after it, whatever
 //     hangs; a pause parks it between two effects; a shutdown ends the loop without an ending, and the next owner goes on
 //     from the log.
-// D4. Whatever throws below becomes the run's failure: the loop yields exactly one `run-result` or was shut down.
+// D4. Whatever throws below becomes the run's failure: the loop yields exactly one `run-result`, or was shut down or left.
+// D5. Who wants a run back between two effects gets it without an ending, unless it is stopped (E-871).
 
 import { applyDrafts, closeRun, notCalling, parkRun } from '../core/closing.ts';
 import { ConfigurationError, StorageError } from '../core/errors.ts';
@@ -50,6 +51,8 @@ export interface RunLoopOptions {
   readonly compactions?: { take(): { readonly instructions?: string } | null };
   /** Calls go in circles (E-560). */
   onRepetition?(note: string): void;
+  /** Asked before each command; true: the loop ends there, and whoever comes next goes on from the log. Absent: never. */
+  leaveBefore?(state: RunState): boolean;
   /** Told of each state that the log has made of the run. */
   onState?(state: RunState): void;
 }
@@ -76,15 +79,16 @@ export async function* runLoop(
   const work = workOn(parts, { ...options, history, signal: turn.signal }, shared);
   let fault: ErrorInfo | null = null;
   try {
-    for (let step = await turn.wait(work.next()); step.done !== true; step = await turn.wait(work.next()))
-      take(step.value, yield step.value);
+    let step = await turn.wait(work.next());
+    for (; step.done !== true; step = await turn.wait(work.next())) take(step.value, yield step.value);
+    if (step.value === 'left' && !turn.signal.aborted) return;
   } catch (cause) {
     if (cause instanceof NotQuiet) unstopped.push(cause.message);
     else parts.logger.error('The engine failed.', { runId: state.runId }, cause);
     fault = faultOf(cause);
   } finally {
     // What does not come to rest is not waited for, nor heard of again.
-    const left = work.return();
+    const left = work.return('ended');
     if (turn.isQuiet) await left;
     else left.catch(() => undefined);
   }
@@ -103,18 +107,24 @@ async function* workOn(
   parts: EngineParts,
   options: RunLoopOptions,
   shared: SharedTurn,
-): AsyncGenerator<readonly EventDraft[], void> {
+): AsyncGenerator<readonly EventDraft[], 'left' | 'ended'> {
   const { recovering, leftBy = 'crash', signal, pause } = options;
   const { current } = shared;
   if (recovering) {
     const drafts = recover(current(), parts.clock.now(), leftBy);
     if (drafts.length > 0) yield drafts;
   }
-  if (signal.aborted) return;
+  if (signal.aborted) return 'ended';
   const context = await prepareTurn(parts, options, shared);
-  while (current().result === null && !signal.aborted)
-    if (pause?.aborted) yield parkRun(current(), { status: 'paused' }, parts.clock.now());
-    else yield* perform(decide(current()), context);
+  while (current().result === null && !signal.aborted) {
+    if (pause?.aborted) {
+      yield parkRun(current(), { status: 'paused' }, parts.clock.now());
+      continue;
+    }
+    if (options.leaveBefore?.(current()) === true) return 'left';
+    yield* perform(decide(current()), context);
+  }
+  return 'ended';
 }
 
 /** A stop beats whatever else came of the turn (E-814). */

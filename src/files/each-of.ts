@@ -1,8 +1,15 @@
-/** Some at a time: what each waits for most is the disk. */
-export async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values();
+/** Some at a time: what each waits for most is the disk, or the network. After one that fails no more are begun; rejects as it. */
+export async function eachOf<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const rest = Iterator.from(items);
+  let hasFailed = false;
   const worker = async () => {
-    for (let next = rest.next(); next.done !== true; next = rest.next()) await work(next.value);
+    try {
+      for (let next = rest.next(); next.done !== true && !hasFailed; next = rest.next()) await work(next.value);
+    } catch (cause) {
+      hasFailed = true;
+      throw cause;
+    }
   };
-  await Promise.all(Array.from({ length: 8 }, worker));
+  const ended = await Promise.allSettled(Array.from({ length: 8 }, worker));
+  for (const each of ended) if (each.status === 'rejected') throw each.reason;
 }

@@ -1,10 +1,11 @@
 // States of working directories on disk: what stood where, and under which hash its bytes are held.
 
-import { constants } from 'node:fs';
-import { copyFile, mkdir, open, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { eachOf } from './each-of.ts';
+import { mkdir, open, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { z } from 'zod';
 import { isInside } from './is-inside.ts';
+import type { BlobSum } from './blob-store.ts';
 import type { Entry, FileEntry } from './workspace-state.ts';
 
 export type HeldFile = FileEntry & { readonly sha256: string | null };
@@ -24,7 +25,10 @@ export async function writeHeld(path: string, state: HeldState): Promise<void> {
 
 /** Null: there is none that can be read. */
 export async function readHeld(path: string): Promise<HeldState | null> {
-  const text = await readFile(path, 'utf8').catch(() => null);
+  return parseHeld(await readFile(path, 'utf8').catch(() => null));
+}
+
+export function parseHeld(text: string | null): HeldState | null {
   try {
     return text === null ? null : new Map(entriesOf(text));
   } catch {
@@ -59,29 +63,24 @@ function entriesOf(text: string): readonly (readonly [string, HeldEntry])[] {
   return entries.parse(JSON.parse(text));
 }
 
-/** Makes an empty folder what it was. @param folders  Where bytes may be, by their hash. */
-export async function fillFrom(root: string, state: HeldState, folders: readonly string[]): Promise<void> {
-  for (const [path, entry] of state) {
+/** Makes an empty folder what it was. @param copy  Makes a file of the bytes that have a hash; false: they are gone. */
+export async function fillFrom(
+  root: string,
+  state: HeldState,
+  copy: (to: string, sum: BlobSum) => Promise<boolean>,
+): Promise<void> {
+  for (const [path, entry] of state)
+    if (entry.kind === 'folder') await mkdir(join(root, path), { mode: ownersMode(entry.mode, 0o700) });
+  await eachOf(state, async ([path, entry]) => {
+    if (entry.kind !== 'file') return;
+    const { bytes, sha256, mode } = entry;
     const to = join(root, path);
-    if (entry.kind === 'folder') await mkdir(to, { mode: ownersMode(entry.mode, 0o700) });
-    else if (entry.kind === 'file') await copyHeld(entry, folders, to);
-    else if (staysInside(path, entry.target)) await symlink(entry.target, to);
-  }
-}
-
-async function copyHeld({ sha256, mode }: HeldFile, folders: readonly string[], to: string): Promise<void> {
-  for (const folder of sha256 === null ? [] : folders) {
-    const how = constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE;
-    const isCopied = await copyFile(join(folder, sha256 ?? ''), to, how).then(
-      () => true,
-      () => false,
-    );
-    if (!isCopied) continue;
+    if (sha256 === null || !(await copy(to, { bytes, sha256 }))) throw new Error('The bytes of a held state are gone.');
     await using file = await open(to, 'r+');
     await file.chmod(ownersMode(mode, 0o600));
-    return;
-  }
-  throw new Error('The bytes of a held state are gone.');
+  });
+  for (const [path, entry] of state)
+    if (entry.kind === 'link' && staysInside(path, entry.target)) await symlink(entry.target, join(root, path));
 }
 
 /** Never more than plain permissions, and what the agent needs to go on. */

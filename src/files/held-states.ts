@@ -1,11 +1,12 @@
 // How working directories stood after the newest runs of their sessions (UD-28). Bytes that are artifacts are `kept` by
 // `session-files.ts`; what the states name besides is `held` here, and goes with the last state that names it.
 
-import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eachOf } from './each-of.ts';
-import { isUnfinished, keepFile } from './keep-file.ts';
-import { readHeld, writeHeld, type HeldEntry, type HeldState } from './held-state.ts';
+import { keepFile } from './keep-file.ts';
+import { parseHeld, type HeldEntry, type HeldState } from './held-state.ts';
+import { readBlobText, type BlobStore } from './blob-store.ts';
+import { sessionKey, type SessionBlobs } from './session-blobs.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 import type { WorkspaceState } from './workspace-state.ts';
 
@@ -19,75 +20,88 @@ export interface Standing {
   readonly now: WorkspaceState;
   /** That of now, with the hashes that are known; the others are added. */
   readonly state: Map<string, HeldEntry>;
+  /** What is added to it is noted. */
+  readonly there: SessionBlobs;
 }
 
 export interface HeldStates {
   /** Null: it is not held, or not any more. */
   read(place: RunPlace): Promise<HeldState | null>;
-  /** Empty where none is held. */
-  newest(sessionId: SessionId): Promise<HeldState>;
-  /** Where it is whole and not too much; then the oldest go. */
-  hold(place: RunPlace, standing: Standing): Promise<void>;
+  /** Stores all bytes of a state. False: it is not whole, too much, or somebody still writes to it. */
+  secure(sessionId: SessionId, standing: Standing): Promise<boolean>;
+  /** Where it can be secured; then the oldest go. */
+  hold(place: RunPlace, standing: Standing): Promise<boolean>;
+}
+
+export interface HeldStatesOptions {
+  readonly blobs: BlobStore;
+  /** Where files of a session are copied to first. */
+  readonly stagingOf: (sessionId: SessionId) => string;
+  readonly maxHeldBytes?: number;
 }
 
 const statesHeld = 20;
 
-/** @param at  A path of a session. */
-export function createHeldStates(
-  at: (sessionId: SessionId, ...rest: string[]) => string,
-  { maxHeldBytes = 256 * 1024 * 1024 }: { readonly maxHeldBytes?: number },
-): HeldStates {
-  /** Files of states, the newest first. */
-  async function listed(sessionId: SessionId): Promise<readonly string[]> {
-    const names = (await readdir(at(sessionId, 'states'))).filter((name) => name.endsWith('.json'));
-    const timed = names.map(async (name) => ({ name, at: (await stat(at(sessionId, 'states', name))).mtimeMs }));
-    return (await Promise.all(timed)).toSorted((a, b) => b.at - a.at).map(({ name }) => name);
-  }
+export function createHeldStates({
+  blobs,
+  stagingOf,
+  maxHeldBytes = 256 * 1024 * 1024,
+}: HeldStatesOptions): HeldStates {
+  const readNamed = async (sessionId: SessionId, name: string) =>
+    parseHeld(await readBlobText(blobs, sessionKey(sessionId, 'states', name)));
 
-  /** False: somebody still writes to it. No state is better than another one. */
-  async function holdBytes(sessionId: SessionId, { root, state }: Standing): Promise<boolean> {
+  async function secure(sessionId: SessionId, { root, now, state, there }: Standing): Promise<boolean> {
+    const sizes = [...state.values()].map((entry) => (entry.kind === 'file' ? entry.bytes : 0));
+    if (now.extent !== 'whole' || sum(sizes) > maxHeldBytes) return false;
+    const isThere = (hash: string) => there.kept.has(hash) || there.held.has(hash);
     let isWhole = true;
     await eachOf([...state], async ([path, entry]) => {
-      if (entry.kind !== 'file' || entry.sha256 !== null) return;
-      const sha256 = await keepFile(join(root, path), entry, at(sessionId, 'held'));
+      if (entry.kind !== 'file' || (entry.sha256 !== null && isThere(entry.sha256))) return;
+      const sha256 = await keepFile(join(root, path), entry, {
+        folder: stagingOf(sessionId),
+        async put(copy) {
+          if (isThere(copy.sha256)) return;
+          await blobs.put(sessionKey(sessionId, 'held', copy.sha256), copy);
+          there.held.set(copy.sha256, copy.bytes);
+        },
+      });
       if (sha256 === null) isWhole = false;
       else state.set(path, { ...entry, sha256 });
     });
+    // No state is better than another one.
     return isWhole;
   }
 
   /** Beyond the newest, or what all of them may take, states go, and with them what they alone have named. */
-  async function dropOld(sessionId: SessionId): Promise<void> {
-    const states = await listed(sessionId);
-    const sizes = await sizesOf(at(sessionId, 'held'));
-    const held = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-    if (states.length <= statesHeld && held <= 2 * maxHeldBytes) return;
+  async function dropOld(sessionId: SessionId, { states, held }: SessionBlobs): Promise<void> {
+    if (states.size <= statesHeld && sum(held.values()) <= 2 * maxHeldBytes) return;
+    const newestFirst = [...states].toSorted(([, a], [, b]) => b - a).map(([name]) => name);
     const named = new Set<string>();
     let bytes = 0;
-    for (const [index, name] of states.entries()) {
-      const hashes = hashesOf(await readHeld(at(sessionId, 'states', name)));
+    for (const [index, name] of newestFirst.entries()) {
+      const mayStay = index < statesHeld;
+      const hashes = mayStay && held.size > 0 ? hashesOf(await readNamed(sessionId, name)) : [];
       const added = new Set(hashes.filter((hash) => !named.has(hash)));
-      bytes += [...added].reduce((sum, hash) => sum + (sizes.get(hash) ?? 0), 0);
-      const stays = index === 0 || (index < statesHeld && bytes <= 2 * maxHeldBytes);
-      if (stays) for (const hash of added) named.add(hash);
-      else await rm(at(sessionId, 'states', name), { force: true });
+      bytes += sum([...added].map((hash) => held.get(hash) ?? 0));
+      if (mayStay && (index === 0 || bytes <= 2 * maxHeldBytes)) for (const hash of added) named.add(hash);
+      else await blobs.remove(sessionKey(sessionId, 'states', name));
     }
-    for (const name of sizes.keys()) if (!named.has(name)) await rm(at(sessionId, 'held', name), { force: true });
+    for (const hash of held.keys()) if (!named.has(hash)) await blobs.remove(sessionKey(sessionId, 'held', hash));
   }
 
   return {
-    read: ({ sessionId, runId }) => readHeld(at(sessionId, 'states', `${runId}.json`)),
-    async newest(sessionId) {
-      const [last] = await listed(sessionId);
-      return (last === undefined ? null : await readHeld(at(sessionId, 'states', last))) ?? new Map();
-    },
+    secure,
+    read: ({ sessionId, runId }) => readNamed(sessionId, `${runId}.json`),
     async hold({ sessionId, runId }, standing) {
-      const sizes = [...standing.state.values()].map((entry) => (entry.kind === 'file' ? entry.bytes : 0));
-      const bytes = sizes.reduce((sum, size) => sum + size, 0);
-      if (standing.now.extent !== 'whole' || bytes > maxHeldBytes) return;
-      if (!(await holdBytes(sessionId, standing))) return;
-      await writeHeld(at(sessionId, 'states', `${runId}.json`), standing.state);
-      await dropOld(sessionId);
+      if (!(await secure(sessionId, standing))) return false;
+      const name = `${runId}.json`;
+      await blobs.put(
+        sessionKey(sessionId, 'states', name),
+        new TextEncoder().encode(JSON.stringify([...standing.state])),
+      );
+      standing.there.states.set(name, Infinity);
+      await dropOld(sessionId, standing.there);
+      return true;
     },
   };
 }
@@ -97,8 +111,6 @@ function hashesOf(state: HeldState | null): readonly string[] {
   return entries.flatMap((entry) => (entry.kind === 'file' && entry.sha256 !== null ? [entry.sha256] : []));
 }
 
-/** Of what is kept in a folder, by hash; not of what a crash has cut off. */
-export async function sizesOf(folder: string): Promise<ReadonlyMap<string, number>> {
-  const names = (await readdir(folder)).filter((name) => !isUnfinished(name));
-  return new Map(await Promise.all(names.map(async (name) => [name, (await stat(join(folder, name))).size] as const)));
+export function sum(sizes: Iterable<number>): number {
+  return [...sizes].reduce((total, size) => total + size, 0);
 }

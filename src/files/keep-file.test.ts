@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { appendFile, mkdir, mkdtemp, readdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keepFile } from './keep-file.ts';
+import { keepFile, type Keeping } from './keep-file.ts';
 import { readEntry, readState, type FileEntry } from './workspace-state.ts';
 import { tmpdir } from 'node:os';
 
@@ -14,6 +14,7 @@ async function open() {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'reins-keep-')));
   cleanups.push(() => rm(folder, { recursive: true, force: true }));
   const [root, kept] = [join(folder, 'root'), join(folder, 'kept')];
+  const keeping: Keeping = { folder: kept, put: ({ path, sha256 }) => rename(path, join(kept, sha256)) };
   for (const path of [root, kept, join(root, 'deep')]) await mkdir(path);
   await writeFile(join(root, 'deep/file'), 'text');
   const look = async (path: string): Promise<FileEntry> => {
@@ -21,42 +22,42 @@ async function open() {
     if (entry === null) throw new Error('There is no such file.');
     return entry;
   };
-  return { folder, root, kept, look };
+  return { folder, root, kept, keeping, look };
 }
 
 test('B119: a folder that is swapped for a link between the look and the copy leads nowhere', async () => {
-  const { folder, root, kept } = await open();
+  const { folder, root, kept, keeping } = await open();
   await rename(join(root, 'deep'), join(folder, 'elsewhere'));
   await symlink(join(folder, 'elsewhere'), join(root, 'deep'));
   // What a walk that was misled would say of it.
   const entry = await readEntry(join(folder, 'elsewhere/file'));
   expect(entry).not.toBeNull();
-  if (entry !== null) expect(await keepFile(join(root, 'deep/file'), entry, kept)).toBeNull();
+  if (entry !== null) expect(await keepFile(join(root, 'deep/file'), entry, keeping)).toBeNull();
   expect(await readdir(kept)).toEqual([]);
 });
 
 test('B119: a file that is swapped for a link or another file is not kept', async () => {
-  const { folder, root, kept, look } = await open();
+  const { folder, root, kept, keeping, look } = await open();
   const entry = await look('deep/file');
   await writeFile(join(folder, 'secret'), 'text');
   await rm(join(root, 'deep/file'));
   await symlink(join(folder, 'secret'), join(root, 'deep/file'));
-  expect(await keepFile(join(root, 'deep/file'), entry, kept)).toBeNull();
+  expect(await keepFile(join(root, 'deep/file'), entry, keeping)).toBeNull();
   await rm(join(root, 'deep/file'));
   await writeFile(join(root, 'deep/file'), 'text');
-  expect(await keepFile(join(root, 'deep/file'), entry, kept)).toBeNull();
+  expect(await keepFile(join(root, 'deep/file'), entry, keeping)).toBeNull();
   expect(await readdir(kept)).toEqual([]);
 });
 
 test('a file that grows faster than it is copied is given up, not followed', async () => {
-  const { root, kept } = await open();
+  const { root, kept, keeping } = await open();
   await writeFile(join(root, 'log'), Buffer.alloc(4 * 1024 * 1024));
   const entry = await readEntry(join(root, 'log'));
   const copied = new AbortController();
   const writer = (async () => {
     while (!copied.signal.aborted) await appendFile(join(root, 'log'), Buffer.alloc(1024 * 1024));
   })();
-  expect(entry === null ? '' : await keepFile(join(root, 'log'), entry, kept)).toBeNull();
+  expect(entry === null ? '' : await keepFile(join(root, 'log'), entry, keeping)).toBeNull();
   copied.abort();
   await writer;
   expect(await readdir(kept)).toEqual([]);

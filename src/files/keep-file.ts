@@ -1,37 +1,42 @@
 import { constants } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { open, readdir, readlink, realpath, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, readdir, readlink, realpath, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stampOf, type FileEntry } from './workspace-state.ts';
+import type { StagedFile } from './blob-store.ts';
 
 const chunkBytes = 256 * 1024;
-const unfinished = '.new-';
-
-export function isUnfinished(name: string): boolean {
-  return name.startsWith(unfinished);
-}
+export const unfinishedPrefix = '.new-';
 
 /** Removes what was cut off; nobody may be at it. */
 export async function removeUnfinished(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) if (isUnfinished(name)) await rm(join(folder, name), { force: true });
+  for (const name of await readdir(folder))
+    if (name.startsWith(unfinishedPrefix)) await rm(join(folder, name), { force: true });
+}
+
+export interface Keeping {
+  /** Where it is copied to first. */
+  readonly folder: string;
+  /** Takes the copy over. */
+  readonly put: (copy: StagedFile) => Promise<void>;
 }
 
 /**
- * Copies a file of a working directory to `<folder>/<sha256>`; its hash. What is copied is what was looked at: the file is
+ * Keeps a copy of a file of a working directory; its hash. What is copied is what was looked at: the file is
  * opened through no link, neither in its place nor in that of a folder above it, and one that is not that of `entry`, before
  * or after, is not kept. Null: it has changed.
  * @param path  Absolute and free of links.
  */
-export async function keepFile(path: string, entry: FileEntry, folder: string): Promise<string | null> {
+export async function keepFile(path: string, entry: FileEntry, { folder, put }: Keeping): Promise<string | null> {
   const source = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
   if (source === null) return null;
-  const temporary = join(folder, `${unfinished}${createHash('sha256').update(path).digest('hex')}`);
+  const temporary = join(folder, `${unfinishedPrefix}${createHash('sha256').update(path).digest('hex')}`);
   const isSame = async () => stampOf(await source.stat({ bigint: true })) === entry.stamp;
   try {
     if ((await placeOf(source, path)) !== path || !(await isSame())) return null;
     const sha256 = await copyHashed(source, temporary, entry.bytes);
     if (!(await isSame())) return null;
-    await rename(temporary, join(folder, sha256));
+    await put({ path: temporary, bytes: entry.bytes, sha256 });
     return sha256;
   } finally {
     await source.close();

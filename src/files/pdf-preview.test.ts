@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { ConfigurationError } from '../core/errors.ts';
-import { mkdtemp, open as openFile, readdir, realpath, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { mkdtemp, open as openFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   openPdfPreview,
@@ -10,7 +10,10 @@ import {
   type PdfPreviewOptions,
 } from './pdf-preview.ts';
 import { systemClock, systemRandom } from '../system.ts';
+import { text } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
+import { blobOfHandle } from './folder-blobs.ts';
+import type { OpenBlob } from './blob-store.ts';
 import { existsSync } from 'node:fs';
 import { openShell } from '../open-shell.ts';
 import { sandboxedConverter } from '../sandboxed-converter.ts';
@@ -23,7 +26,7 @@ afterEach(async () => {
 interface Rig {
   readonly folder: string;
   readonly preview: PdfPreview;
-  document(content: string): Promise<FileHandle>;
+  document(content: string): Promise<OpenBlob>;
 }
 
 /** A program in the place of LibreOffice: it gets `$in`, the document, and `$out`, where the PDF is to be. */
@@ -47,7 +50,7 @@ async function open(script: string, confine?: PdfPreviewOptions['confine']): Pro
       await writeFile(join(folder, 'given'), content);
       const handle = await openFile(join(folder, 'given'));
       cleanups.push(() => handle.close());
-      return handle;
+      return blobOfHandle(handle);
     },
   };
 }
@@ -59,7 +62,7 @@ test('U-407: a document becomes a PDF under a name of ours, in a folder that is 
     'echo "$in" > "$here/in"; pwd > "$here/cwd"; { printf "%%PDF-"; cat "$in"; } > "$out"',
   );
   await using pdf = await preview.convert(await document('text'), 'a/--evil "$(x)".docx', never);
-  expect(await pdf.readFile('utf8')).toBe('%PDF-text');
+  expect(await text(pdf.stream())).toBe('%PDF-text');
   const [given, cwd] = await Promise.all(
     ['in', 'cwd'].map(async (name) => {
       await using file = await openFile(join(folder, name));
@@ -94,9 +97,10 @@ test('a client that goes stops its converter, and conversions come one after ano
 
 test('D1, D2: only so many wait for the converter; who leaves makes room at once', async () => {
   const { preview, document, folder } = await open('while [ ! -e "$here/go" ]; do sleep 0.05; done');
-  const input = await document('x');
+  const [input, other] = [await document('x'), await document('x')];
   const leaving = new AbortController();
-  const failed = (signal: AbortSignal) => preview.convert(input, 'a.txt', signal).catch((cause: unknown) => cause);
+  const failed = (signal: AbortSignal, given = input) =>
+    preview.convert(given, 'a.txt', signal).catch((cause: unknown) => cause);
   const first = failed(never);
   await expect.poll(async () => (await readdir(folder)).length).toBe(2);
   const left = failed(leaving.signal);
@@ -104,7 +108,7 @@ test('D1, D2: only so many wait for the converter; who leaves makes room at once
   expect(await failed(never)).toBeInstanceOf(PreviewBusyError);
   leaving.abort();
   expect(await left).toBe(leaving.signal.reason);
-  const late = failed(never);
+  const late = failed(never, other);
   await writeFile(join(folder, 'go'), '');
   expect(await Promise.all([first, late])).toEqual([expect.any(PreviewFailedError), expect.any(PreviewFailedError)]);
   expect(new Set(await Promise.all(others))).toEqual(new Set([leaving.signal.reason]));
@@ -135,7 +139,7 @@ test.skipIf(!isSandboxed)(
     const look = `ls "${dataDir}"; echo x 2>/dev/null >"$here/x" && echo wrote; grep -c : /proc/net/dev; cat "$in"`;
     const { preview, document, folder } = await open(`{ printf "%%PDF-"; ${look}; } >"$out"`, confine);
     await using pdf = await preview.convert(await document('text'), 'a.txt', never);
-    expect(await pdf.readFile('utf8')).toBe('%PDF-1\ntext');
+    expect(await text(pdf.stream())).toBe('%PDF-1\ntext');
     expect(await readdir(folder)).not.toContain('x');
   },
 );

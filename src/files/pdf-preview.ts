@@ -5,6 +5,7 @@
 // D3. Documents are hostile: the converter is confined where that can be had, and what it leaves is read through no link.
 
 import { basename, dirname, extname, isAbsolute, join } from 'node:path';
+import { blobOfHandle } from './folder-blobs.ts';
 import { findProgram } from '../process/find-program.ts';
 import { lstat, mkdtemp, open, realpath, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { ConfigurationError, ReinsError } from '../core/errors.ts';
@@ -12,6 +13,7 @@ import { runProcess } from '../process/run-process.ts';
 import { tmpdir } from 'node:os';
 import { untilAborted } from '../core/until-aborted.ts';
 import type { Clock } from '../core/clock.ts';
+import type { OpenBlob } from './blob-store.ts';
 import type { Random } from '../core/random.ts';
 
 /** This file would not become a PDF: it is broken, no document, or takes too long. */
@@ -21,8 +23,8 @@ export class PreviewFailedError extends ReinsError {}
 export class PreviewBusyError extends ReinsError {}
 
 export interface PdfPreview {
-  /** The PDF of a document; to be closed. @throws PreviewFailedError, PreviewBusyError */
-  convert(document: FileHandle, filename: string, signal: AbortSignal): Promise<FileHandle>;
+  /** The PDF of a document. @throws PreviewFailedError, PreviewBusyError */
+  convert(document: OpenBlob, filename: string, signal: AbortSignal): Promise<OpenBlob>;
 }
 
 export interface PdfPreviewOptions {
@@ -74,12 +76,12 @@ export function openPdfPreview(options: PdfPreviewOptions): PdfPreview | null {
     },
   };
 
-  async function convertNow(document: FileHandle, filename: string, signal: AbortSignal): Promise<FileHandle> {
+  async function convertNow(document: OpenBlob, filename: string, signal: AbortSignal): Promise<OpenBlob> {
     const folder = await mkdtemp(join(await realpath(tmpdir()), 'reins-preview-'));
     try {
       // The name is ours: that of a hostile file is no argument of a program.
       const input = join(folder, `document${/^\.[a-z0-9]{1,8}$/i.exec(extname(filename))?.[0] ?? ''}`);
-      await writeFile(input, document.createReadStream({ start: 0, autoClose: false }));
+      await writeFile(input, document.stream());
       // A profile of its own: two conversions at once, and what a document does to one, stay apart.
       const profile = `-env:UserInstallation=file://${folder}/profile`;
       const args = [
@@ -103,7 +105,7 @@ export function openPdfPreview(options: PdfPreviewOptions): PdfPreview | null {
         graceMs: 500,
         onOutput: () => {},
       });
-      return await openPdf(join(folder, 'out', 'document.pdf'));
+      return await blobOfHandle(await openPdf(join(folder, 'out', 'document.pdf')));
     } finally {
       // An open file stays readable when its folder is gone.
       await rm(folder, { recursive: true, force: true });

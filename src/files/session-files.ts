@@ -9,18 +9,22 @@
 // F4. The bounds are on what is kept. What is over them is left out and named, and the run is none the worse for it; where
 //     a whole state would be over them, none is kept.
 
-import { constants } from 'node:fs';
-import { appendFile, mkdir, open, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { copierOf, listSession, sessionKey, type SessionBlobs } from './session-blobs.ts';
+import { createFolderBlobs } from './folder-blobs.ts';
+import { createHeldStates, sum, type RunPlace } from './held-states.ts';
+import { createMovingFolders, type SettleOptions } from './moving-folders.ts';
+import { createSessionNotes } from './session-notes.ts';
+import { fillFrom, hashIn } from './held-state.ts';
 import { join } from 'node:path';
-import { createHeldStates, sizesOf, type RunPlace } from './held-states.ts';
 import { keepChanges, type FileChange } from './keep-changes.ts';
-import { fillFrom, hashIn, readHeld, readLines, writeHeld } from './held-state.ts';
 import { keepFile, removeUnfinished } from './keep-file.ts';
-import { parsedOrText } from '../core/json.ts';
-import { z } from 'zod';
 import { mayBeArtifact, readEntry, readState, type FileEntry, type WorkspaceState } from './workspace-state.ts';
-import type { FileHandle } from 'node:fs/promises';
+import { eachOf } from './each-of.ts';
+import { parsedOrText } from '../core/json.ts';
+import { readBlobText, type BlobStore, type BlobSum, type OpenBlob, type StagedFile } from './blob-store.ts';
+import { readdir, realpath, rm } from 'node:fs/promises';
 import { sessionIds, type SessionId } from '../core/ids.ts';
+import { z } from 'zod';
 import type { HeldEntry, HeldState } from './held-state.ts';
 import type { Workspaces } from './workspaces.ts';
 
@@ -48,8 +52,19 @@ export interface SessionFiles {
   has(place: RunPlace): Promise<boolean>;
   /** Makes the working directory of a new session as it stood after a run. False: that is not held any more. */
   restore(from: RunPlace, to: SessionId): Promise<boolean>;
-  /** The bytes of an artifact; to be closed. Null: they are gone. */
-  open(sessionId: SessionId, sha256: string): Promise<FileHandle | null>;
+  /** The bytes of an artifact. Null: they are gone. */
+  open(sessionId: SessionId, sum: BlobSum): Promise<OpenBlob | null>;
+  /** Hashes of the artifacts whose bytes are there. */
+  kept(sessionId: SessionId): Promise<ReadonlySet<string>>;
+  /** Whether directories can be on another machine than this one. */
+  readonly move: boolean;
+  /**
+   * Puts the working directory that a run goes on with in its place on this machine. False: it is on another one alone, as it
+   * was too much to be stored. Nothing happens where all machines have the same folder.
+   */
+  settle(place: RunPlace, options: SettleOptions): Promise<boolean>;
+  /** Before another machine may go on with a run. False: none can. */
+  park(place: RunPlace): Promise<boolean>;
   remove(sessionId: SessionId): Promise<void>;
   /** Sessions that have any. */
   list(): Promise<readonly SessionId[]>;
@@ -58,6 +73,8 @@ export interface SessionFiles {
 export interface SessionFilesOptions {
   readonly dataDir: string;
   readonly workspaces: Workspaces;
+  /** Absent: the data folder. */
+  readonly blobs?: BlobStore;
   /** Of all artifacts of a session. */
   readonly maxBytes: number;
   readonly maxFiles: number;
@@ -69,91 +86,97 @@ const mostNamed = 1_000;
 const paths = z.array(z.string());
 
 export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
-  const { dataDir, workspaces } = options;
-  const at = (sessionId: SessionId, ...rest: string[]) => join(dataDir, 'files', sessionId, ...rest);
-  const states = createHeldStates(at, options);
+  const { dataDir, workspaces, blobs = createFolderBlobs(options.dataDir) } = options;
+  const notes = createSessionNotes(dataDir);
+  const states = createHeldStates({ ...options, blobs, stagingOf: (sessionId) => notes.folder(sessionId, 'held') });
+  const moving = createMovingFolders({ blobs, states, notes, workspaces });
+  const move = blobs.place === 'bucket';
 
   async function ready(sessionId: SessionId): Promise<string> {
-    for (const name of ['kept', 'held', 'begun', 'states'])
-      await mkdir(at(sessionId, name), { recursive: true, mode: 0o700 });
+    await notes.makeFolders(sessionId);
     return realpath(await workspaces.ensure(sessionId));
   }
 
-  /** How the directory stood as the run began; null: it never has. */
-  async function begunOf({ sessionId, runId }: RunPlace): Promise<HeldState | null> {
-    const begun = await readHeld(at(sessionId, 'begun', `${runId}.json`));
-    if (begun === null) return null;
-    return new Map([...begun, ...(await readLines(at(sessionId, 'begun', `${runId}.given`)))]);
+  /** How a working directory stands, with what is known of it. */
+  async function lookAt(root: string, { sessionId, runId }: RunPlace) {
+    const [now, there, known, begun] = await Promise.all([
+      readState(root),
+      listSession(blobs, sessionId),
+      notes.known(sessionId),
+      notes.begun({ sessionId, runId }),
+    ]);
+    return { root, now, there, begun, state: heldFrom(now, [known, begun ?? new Map()]) };
   }
 
   async function finish(place: RunPlace): Promise<RunChanges> {
     const { sessionId } = place;
     const root = await ready(sessionId);
-    const now = await readState(root);
-    const begun = await begunOf(place);
-    const state = heldFrom(now, [await states.newest(sessionId), begun ?? new Map()]);
-    const room = await roomOf(at(sessionId, 'kept'), options);
+    // Whatever becomes of the rest: elsewhere it is not as it is here.
+    await moving.leave(place);
+    const standing = await lookAt(root, place);
+    const { now, there, begun, state } = standing;
+    const room = roomOf(there, options);
     let isCut = begun !== null && now.extent === 'part';
     const keep = async (path: string, entry: FileEntry) => {
-      if (!room.take(entry.bytes)) {
+      if (entry.bytes > blobs.maxBytes || !room.take(entry.bytes)) {
         isCut = true;
         return null;
       }
-      const sha256 = await keepFile(join(root, path), entry, at(sessionId, 'kept'));
+      const folder = notes.folder(sessionId, 'kept');
+      const put = (copy: StagedFile) => keepCopy(sessionId, there, copy);
+      const sha256 = await keepFile(join(root, path), entry, { folder, put });
       return sha256 === null ? null : { ...entry, sha256 };
     };
     const { changes, missed } =
       begun === null ? { changes: [], missed: [] } : await keepChanges({ root, now, begun, state, keep });
-    const left = await noteLeft(sessionId, { now, changes, missed: [...now.skipped.filter(mayBeArtifact), ...missed] });
-    await states.hold(place, { root, now, state });
+    const all = [...now.skipped.filter(mayBeArtifact), ...missed];
+    const left = await noteLeft(sessionId, { now, there, changes, missed: all });
+    if (await states.hold(place, standing)) await notes.setKnown(sessionId, state);
+    for (const name of there.parked.keys()) await blobs.remove(sessionKey(sessionId, 'parked', name));
     return { changes, isCut, left };
   }
 
+  async function keepCopy(sessionId: SessionId, { kept }: SessionBlobs, copy: StagedFile): Promise<void> {
+    if (kept.has(copy.sha256)) return;
+    await blobs.put(sessionKey(sessionId, 'kept', copy.sha256), copy);
+    kept.set(copy.sha256, copy.bytes);
+  }
+
   /** Those that were not named before. What lies there no more, or was kept since, is named no more. */
-  async function noteLeft(
-    sessionId: SessionId,
-    {
-      now,
-      changes,
-      missed,
-    }: { readonly now: WorkspaceState; readonly changes: readonly FileChange[]; readonly missed: readonly string[] },
-  ): Promise<readonly string[]> {
-    const before = new Set(await leftOf(sessionId));
+  async function noteLeft(sessionId: SessionId, { now, there, changes, missed }: Left): Promise<readonly string[]> {
+    const before = there.others.has('left.json') ? await leftOf(sessionId) : [];
     const kept = new Set(changes.map(({ path }) => path));
-    const still = [...before].filter((path) => now.entries.has(path) && !kept.has(path));
+    const still = before.filter((path) => now.entries.has(path) && !kept.has(path));
     const all = [...new Set([...still, ...missed])].slice(0, mostNamed);
-    await writeFile(at(sessionId, 'left.json'), JSON.stringify(all), { mode: 0o600 });
-    return missed.filter((path) => !before.has(path));
+    const text = JSON.stringify(all);
+    if (text !== JSON.stringify(before))
+      await blobs.put(sessionKey(sessionId, 'left.json'), new TextEncoder().encode(text));
+    return missed.filter((path) => !before.includes(path));
   }
 
   async function leftOf(sessionId: SessionId): Promise<readonly string[]> {
-    const text = await readFile(at(sessionId, 'left.json'), 'utf8').catch(() => '');
+    const text = await readBlobText(blobs, sessionKey(sessionId, 'left.json'));
     // What a crash has left of it names nothing.
-    return paths.safeParse(parsedOrText(text)).data ?? [];
+    return paths.safeParse(parsedOrText(text ?? '')).data ?? [];
   }
 
   return {
-    async begin({ sessionId, runId }) {
+    move,
+    async begin(place) {
+      const { sessionId } = place;
       const root = await ready(sessionId);
       // Only one run works in a session: what is unfinished was left by a crash.
-      for (const folder of ['kept', 'held']) await removeUnfinished(at(sessionId, folder));
-      const path = at(sessionId, 'begun', `${runId}.json`);
-      if ((await readHeld(path)) !== null) return true;
+      for (const name of ['kept', 'held']) await removeUnfinished(notes.folder(sessionId, name));
+      if ((await notes.begun(place)) !== null) return true;
       const now = await readState(root);
-      // Those of earlier runs of the session are of no more use.
-      await rm(at(sessionId, 'begun'), { recursive: true, force: true });
       // Of what was not looked at nobody can tell later whether it is new.
-      if (now.extent === 'part') return false;
-      await mkdir(at(sessionId, 'begun'), { mode: 0o700 });
-      await writeHeld(path, heldFrom(now, [await states.newest(sessionId)]));
-      return true;
+      if (now.extent === 'part') await notes.forgetBegun(sessionId);
+      else await notes.begin(place, heldFrom(now, [await notes.known(sessionId)]));
+      return now.extent !== 'part';
     },
-    async given({ sessionId, runId }, path) {
-      const entry = await readEntry(join(await ready(sessionId), path));
-      if (entry === null) return;
-      const line = JSON.stringify([path, { ...entry, sha256: null } satisfies HeldEntry]);
-      // A line at a time: two that come at once lose nothing of each other.
-      await appendFile(at(sessionId, 'begun', `${runId}.given`), `${line}\n`, { mode: 0o600 });
+    async given(place, path) {
+      const entry = await readEntry(join(await ready(place.sessionId), path));
+      if (entry !== null) await notes.given(place, path, { ...entry, sha256: null });
     },
     finish,
     left: leftOf,
@@ -161,22 +184,40 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
     async restore(from, to) {
       const state = await states.read(from);
       if (state === null) return false;
-      const folders = [at(from.sessionId, 'kept'), at(from.sessionId, 'held')];
-      await workspaces.fill(to, (root) => fillFrom(root, state, folders));
+      const copy = copierOf(blobs, from.sessionId, await listSession(blobs, from.sessionId));
+      await workspaces.fill(to, (root) => fillFrom(root, state, copy));
+      if (!move) return true;
+      await notes.makeFolders(to);
+      await notes.setMark(to, { after: from.runId, parked: null });
       return true;
     },
-    open: (sessionId, sha256) =>
-      open(at(sessionId, 'kept', sha256), constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => null),
+    settle: (place, o) => moving.settle(place, o),
+    async park(place) {
+      return !move || moving.park(place, await lookAt(await ready(place.sessionId), place));
+    },
+    open: (sessionId, bytes) => blobs.open(sessionKey(sessionId, 'kept', bytes.sha256), bytes),
+    kept: async (sessionId) => new Set((await listSession(blobs, sessionId)).kept.keys()),
     async list() {
-      const names = await readdir(join(dataDir, 'files')).catch(() => []);
-      return names.flatMap((name) => sessionIds.parse(name) ?? []);
+      const names = new Set(await readdir(join(dataDir, 'files')).catch(() => []));
+      for await (const name of blobs.names('files')) names.add(name);
+      return [...names].flatMap((name) => sessionIds.parse(name) ?? []);
     },
     async remove(sessionId) {
+      moving.forget(sessionId);
       // What plugins have kept for it, too (UP-52).
-      for (const path of [at(sessionId), join(dataDir, 'plugin-data', sessionId)])
+      for (const path of [notes.folder(sessionId), join(dataDir, 'plugin-data', sessionId)])
         await rm(path, { recursive: true, force: true });
+      const keys = await Array.fromAsync(blobs.list(sessionKey(sessionId)), ({ key }) => key);
+      await eachOf(keys, (key) => blobs.remove(key));
     },
   };
+}
+
+interface Left {
+  readonly now: WorkspaceState;
+  readonly there: SessionBlobs;
+  readonly changes: readonly FileChange[];
+  readonly missed: readonly string[];
 }
 
 /** The state with the hashes that are known of earlier ones (F2). */
@@ -192,12 +233,11 @@ function heldFrom({ entries }: WorkspaceState, known: readonly HeldState[]): Map
 }
 
 /** What a session may still keep. */
-async function roomOf(
-  folder: string,
+function roomOf(
+  { kept }: SessionBlobs,
   { maxBytes, maxFiles }: Pick<SessionFilesOptions, 'maxBytes' | 'maxFiles'>,
-): Promise<{ take(bytes: number): boolean }> {
-  const sizes = [...(await sizesOf(folder)).values()];
-  let [bytesLeft, filesLeft] = [maxBytes - sizes.reduce((sum, size) => sum + size, 0), maxFiles - sizes.length];
+): { take(bytes: number): boolean } {
+  let [bytesLeft, filesLeft] = [maxBytes - sum(kept.values()), maxFiles - kept.size];
   return {
     take(bytes) {
       if (filesLeft < 1 || bytes > bytesLeft) return false;

@@ -1,11 +1,14 @@
-// Bytes of uploads on the disk. A file is there whole or not at all: it is written under another name, synced and renamed; what
-// was cut off, or is too large, leaves nothing behind.
+// Bytes of uploads. A file is there whole or not at all: it is written under another name, synced, and then put; what was cut off,
+// or is too large, leaves nothing behind.
 
 import { createHash } from 'node:crypto';
-import { lstat, mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
+import { blobKey, type BlobStore, type BlobSum, type OpenBlob } from './blob-store.ts';
+import { createFolderBlobs } from './folder-blobs.ts';
 import { fileIds, type FileId } from '../core/ids.ts';
 import { join } from 'node:path';
+import { lstat, mkdir, open, readdir, rm } from 'node:fs/promises';
 import { ReinsError } from '../core/errors.ts';
+import { unfinishedPrefix } from './keep-file.ts';
 
 /** There are more bytes than there may be. */
 export class TooLargeError extends ReinsError {
@@ -21,13 +24,9 @@ export interface Uploads {
    * Writes the bytes as they come, at the pace of the disk.
    * @throws TooLargeError  Nothing is kept. Rejects as the source does: nothing is kept either.
    */
-  save(
-    fileId: FileId,
-    source: AsyncIterable<Uint8Array>,
-    maxBytes: number,
-  ): Promise<{ readonly bytes: number; readonly sha256: string }>;
-  /** To be closed. Null: it is gone. */
-  open(fileId: FileId): Promise<FileHandle | null>;
+  save(fileId: FileId, source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<BlobSum>;
+  /** Null: it is gone. @param sum  What it must be. */
+  open(fileId: FileId, sum: BlobSum): Promise<OpenBlob | null>;
   remove(fileId: FileId): Promise<void>;
   /** Removes what a crash has left: files that were cut off, and those that nobody knows, an hour after they were written. */
   sweep(nowMs: number, isKnown: (fileId: FileId) => Promise<boolean>): Promise<void>;
@@ -35,47 +34,39 @@ export interface Uploads {
 
 const anHourMs = 3_600_000;
 
-export function createUploads(dataDir: string): Uploads {
+export function createUploads(dataDir: string, blobs: BlobStore = createFolderBlobs(dataDir)): Uploads {
   const folder = join(dataDir, 'uploads');
-  const at = (name: string) => join(folder, name);
+  const keyOf = (fileId: FileId) => blobKey('uploads', fileId);
   return {
     async save(fileId, source, maxBytes) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const temporary = at(`.new-${fileId}`);
+      const path = join(folder, `${unfinishedPrefix}${fileId}`);
       try {
-        const written = await write(temporary, source, maxBytes);
-        await rename(temporary, at(fileId));
-        await syncFolder(folder);
+        const written = await write(path, source, maxBytes);
+        await blobs.put(keyOf(fileId), { path, ...written });
         return written;
       } catch (cause) {
-        await rm(temporary, { force: true });
+        await rm(path, { force: true });
         throw cause;
       }
     },
-    open: (fileId) => open(at(fileId), 'r').catch(() => null),
-    remove: (fileId) => rm(at(fileId), { force: true }),
+    open: (fileId, sum) => blobs.open(keyOf(fileId), sum),
+    remove: (fileId) => blobs.remove(keyOf(fileId)),
     async sweep(nowMs, isKnown) {
+      const isOld = (atMs: number) => atMs < nowMs - anHourMs;
       for (const name of await readdir(folder).catch(() => [])) {
-        const fileId = fileIds.parse(name);
-        if (fileId !== undefined && (await isKnown(fileId))) continue;
-        const stats = await lstat(at(name)).catch(() => null);
-        if (stats !== null && stats.mtimeMs < nowMs - anHourMs) await rm(at(name), { force: true, recursive: true });
+        const stats = name.startsWith(unfinishedPrefix) ? await lstat(join(folder, name)).catch(() => null) : null;
+        if (stats !== null && isOld(stats.mtimeMs)) await rm(join(folder, name), { force: true });
+      }
+      for await (const { key, writtenAtMs } of blobs.list('uploads')) {
+        const fileId = fileIds.parse(key.slice('uploads/'.length));
+        if (fileId !== undefined && isOld(writtenAtMs) && !(await isKnown(fileId))) await blobs.remove(key);
       }
     },
   };
 }
 
-/** So that the name outlives a power cut, as the record of it will. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  await handle.sync().finally(() => handle.close());
-}
-
-async function write(
-  path: string,
-  source: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-): Promise<{ readonly bytes: number; readonly sha256: string }> {
+async function write(path: string, source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<BlobSum> {
   const file = await open(path, 'wx', 0o600);
   try {
     const hash = createHash('sha256');

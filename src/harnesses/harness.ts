@@ -91,6 +91,11 @@ export interface TurnOptions {
    * must be told at once: the answers of A5 hold the same facts, later.
    */
   outside(signal: AbortSignal): AsyncIterable<RunEvent>;
+  /**
+   * Asked between two effects; true: the turn ends there without a result, and another one goes on from the log (E-871).
+   * Absent: never. Only for adapters whose turns ask it.
+   */
+  leaveBefore?(state: RunState): boolean;
 }
 
 export interface AttachOptions extends TurnOptions {

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 const exposed = ['UHP-Version', 'X-Request-Id', 'Idempotent-Replayed', 'Reins-Idempotency-Mismatch', 'Retry-After'];
 const asked = ['Authorization', 'Content-Type', 'UHP-Version', 'Idempotency-Key', 'Last-Event-ID'];
 const preflight = {
-  'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, DELETE',
+  'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'Access-Control-Allow-Headers': asked.join(', '),
   'Access-Control-Max-Age': '7200',
 };

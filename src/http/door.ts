@@ -63,7 +63,9 @@ export function isOpenPath(url: string): boolean {
 
 export function verbOf(route: Route, method: string): Verb | undefined {
   if (method === 'GET' || method === 'HEAD') return route.verbs.GET;
-  return method === 'POST' || method === 'PUT' || method === 'DELETE' ? route.verbs[method] : undefined;
+  const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const;
+  const write = writes.find((each) => each === method);
+  return write === undefined ? undefined : route.verbs[write];
 }
 
 /** A header that came twice is joined by Node, or an array: neither is a value that anything here accepts. */

@@ -6,12 +6,14 @@
 
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { countRelay, type RelayFigures } from './relay-figures.ts';
+import { showNode } from './node-figures.ts';
+import { within } from '../core/within.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import type { Services } from '../tasks/services.ts';
 
 export interface Metrics {
   /** Counts what the log of these services publishes, for as long as it does. */
-  watch(services: Pick<Services, 'log' | 'runs' | 'store'>): void;
+  watch(services: Pick<Services, 'log' | 'runs' | 'store' | 'clock' | 'owner' | 'ownership'>): void;
   /** A stream of the route begins; call the first function at its first event, the second at its end. */
   openStream(route: string): { firstEvent(seconds: number): void; closed(): void };
   /** One transaction of the log is over. */
@@ -22,7 +24,10 @@ export interface Metrics {
   render(): Promise<string>;
 }
 
-export function createMetrics(): Metrics {
+/** Of the store, for one figure: the others are needed most where it does not answer. */
+const storeMs = 1_000;
+
+export function createMetrics(version: string): Metrics {
   // Its own: several servers may live in one process.
   const registry = new Registry();
   const registers = [registry];
@@ -37,6 +42,11 @@ export function createMetrics(): Metrics {
     name: 'reins_tasks_ended_total',
     help: 'Tasks ended or put aside, by status.',
     labelNames: ['status'],
+    registers,
+  });
+  const takenOver = new Counter({
+    name: 'reins_tasks_taken_over_total',
+    help: 'Tasks that go on here and were at work elsewhere, or in an earlier process.',
     registers,
   });
   const streams = new Gauge({
@@ -61,11 +71,14 @@ export function createMetrics(): Metrics {
   function count(event: RunEvent): void {
     if (event.type === 'run-started' && event.seq === 1)
       started.inc({ base: event.data._config?.base ?? event.data._base ?? 'unknown' });
+    if (event.type === 'run-started' && event.data.cause === 'recovery') takenOver.inc();
     if (event.type === 'run-result') ended.inc({ status: event.data.status });
   }
 
   return {
-    watch({ log, runs, store }) {
+    watch(services) {
+      const { log, runs, store, clock } = services;
+      showNode(registers, { ...services, version });
       log.onPublish((_, events) => events.forEach(count));
       const running: Gauge = new Gauge({
         name: 'reins_tasks_running',
@@ -77,9 +90,11 @@ export function createMetrics(): Metrics {
         name: 'reins_webhook_deliveries_pending',
         help: 'Deliveries to webhooks that are still to be made, by whichever server of the folder.',
         registers,
-        collect: async (): Promise<void> =>
-          // The other figures are needed most where the store does not answer.
-          pending.set(await store.pendingDeliveries().catch(() => Number.NaN)),
+        async collect(): Promise<void> {
+          pending.set(Number.NaN);
+          const asked = store.pendingDeliveries().then((deliveries) => pending.set(deliveries));
+          await within(asked, { clock, ms: storeMs });
+        },
       });
     },
     openStream(route) {

@@ -4,7 +4,8 @@
 // H1. Every answer carries `UHP-Version` and `X-Request-Id`: both are set on the raw response before anything can fail, and
 //     on the bytes that answer bad HTTP (U-022, UD-66).
 // H2. Only receiving a request has time limits; an answer may take as long as its task (B030).
-// H3. Closing: streams end after their current batch, waiting calls are refused, idle connections go; what still hangs on
+// H3. Once the server is to go, each answer ends its connection: who keeps one open asks the next time elsewhere.
+// H4. Closing: streams end after their current batch, waiting calls are refused, idle connections go; what still hangs on
 //     after the grace time is cut.
 
 import { METHODS, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -32,6 +33,8 @@ export interface RouteServerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Whether it is to go (H3); absent: never. */
+  isLeaving?(): boolean;
   /** Where what was done is written down. */
   audit(fact: AuditFact): Promise<void>;
   readonly settings: {
@@ -54,7 +57,7 @@ export interface HttpServer {
   listen(host: string, port: number): Promise<string>;
   /** From the next connection on, where this server speaks TLS. */
   renewTls(material: TlsMaterial): void;
-  /** Resolves when no connection is left (H3). */
+  /** Resolves when no connection is left (H4). */
   close(graceMs?: number): Promise<void>;
   readonly openCalls: number;
 }
@@ -73,6 +76,7 @@ export function createRouteServer(routes: readonly Route[], options: RouteServer
     const headers = standing();
     request.headers['x-request-id'] = headers['X-Request-Id'];
     response.setHeaders(new Map(Object.entries(headers)));
+    if (options.isLeaving?.() === true) response.shouldKeepAlive = false;
     // A client that goes away in mid-answer is no fault; unheard, it would end the process.
     response.on('error', () => {});
     if (cors(request, response) === 'goes-on') app.routing(request, response);

@@ -5,7 +5,7 @@ import type { Scope } from '../auth/keys.ts';
 /** One path with all its methods: what is not here answers 405 (UD-64). HEAD is answered as GET without its body. */
 export interface Route {
   readonly path: string;
-  readonly verbs: Readonly<Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Verb>>>;
+  readonly verbs: Readonly<Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', Verb>>>;
   /**
    * Not of the protocol: refusals are `{ error }`. With `agent` methods are judged first, and bodies come as text (A-006,
    * A-010).

@@ -6,11 +6,11 @@ import mime from 'mime-types';
 import { parse as parseRange } from 'range-parser';
 import { oneHeader } from './door.ts';
 import { RequestError } from '../core/errors.ts';
-import type { FileHandle } from 'node:fs/promises';
+import type { OpenBlob } from '../files/blob-store.ts';
 import type { OpenCall } from './route.ts';
 
 export interface SentFile {
-  readonly handle: FileHandle;
+  readonly content: OpenBlob;
   readonly filename: string;
   readonly bytes: number;
   /** Hash of the content, in hex. */
@@ -22,9 +22,9 @@ interface Part {
   readonly end: number;
 }
 
-/** 200, 206 or 304; the handle is closed when the answer is over. @throws RequestError  416. */
+/** 200, 206 or 304; the content is closed when the answer is over. @throws RequestError  416. */
 export async function sendFile({ request, reply }: OpenCall, file: SentFile): Promise<unknown> {
-  const { handle, filename, bytes, sha256 } = file;
+  const { content, filename, bytes, sha256 } = file;
   const etag = `"${sha256}"`;
   try {
     const part = partOf(oneHeader(request.headers['range']), { bytes, isSame: isSameVersion(request.headers, etag) });
@@ -38,19 +38,19 @@ export async function sendFile({ request, reply }: OpenCall, file: SentFile): Pr
       ETag: etag,
     });
     if (isKnown || part === 'unsatisfiable') {
-      await handle.close();
+      await content[Symbol.asyncDispose]();
       return await reply.code(304).send();
     }
     const { start, end } = part ?? { start: 0, end: bytes - 1 };
     if (part !== null) reply.code(206).header('Content-Range', `bytes ${start}-${end}/${bytes}`);
     reply.header('Content-Length', String(end - start + 1));
     if (request.method === 'HEAD' || bytes === 0) {
-      await handle.close();
+      await content[Symbol.asyncDispose]();
       return await reply.send('');
     }
-    return await reply.send(handle.createReadStream({ start, end, autoClose: true }));
+    return await reply.send(content.stream(part ?? undefined));
   } catch (cause) {
-    await handle.close().catch(() => {});
+    await content[Symbol.asyncDispose]().catch(() => {});
     throw cause;
   }
 }

@@ -6,7 +6,7 @@
 import { PassThrough, type Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 import { hostileContent } from './send-file.ts';
-import type { FileHandle } from 'node:fs/promises';
+import type { OpenBlob } from '../files/blob-store.ts';
 import type { OpenCall } from './route.ts';
 
 export interface ArchivedFile {
@@ -14,7 +14,7 @@ export interface ArchivedFile {
   readonly bytes: number;
   readonly createdAtMs: number;
   /** Null: its bytes are gone. */
-  readonly open: () => Promise<FileHandle | null>;
+  readonly open: () => Promise<OpenBlob | null>;
 }
 
 export interface Archive {
@@ -61,9 +61,9 @@ export function sendArchive({ request, reply }: OpenCall, { filename, files, ski
 }
 
 async function readFrom({ open }: ArchivedFile): Promise<Readable> {
-  const handle = await open();
-  if (handle === null) throw new Error('The bytes of a file are gone.');
-  return handle.createReadStream({ autoClose: true });
+  const content = await open();
+  if (content === null) throw new Error('The bytes of a file are gone.');
+  return content.stream();
 }
 
 /** A name that every unpacker takes for what it is: no backslash, no drive, and no other file's (UD-56). */

@@ -20,6 +20,7 @@ import { keyRoutes } from './routes/keys.ts';
 import { openApiRoutes } from './routes/openapi.ts';
 import type { Metrics } from './metrics.ts';
 import { modelRoutes } from './routes/models.ts';
+import { pausingRoutes } from './routes/pausing.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { ruleRoutes } from './routes/rules.ts';
@@ -59,7 +60,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const cookie = page === null ? {} : { byCookie: createConsoleCookie(page.sessions, settings.publicUrl).callerOf };
   const keys = { ...keysInForce(store, operatorKey), ...cookie };
   const audit = (fact: AuditFact) => appendAudit(services, fact);
-  return createRouteServer(routesOf(options), { keys, clock, random, logger, audit, settings });
+  const isLeaving = () => services.runs.isLeaving;
+  return createRouteServer(routesOf(options), { keys, clock, random, logger, isLeaving, audit, settings });
 }
 
 /** Every route of the protocol that this server has. */
@@ -86,6 +88,7 @@ export function routesOf({
     ...approvalRoutes(services),
     ...ruleRoutes(services),
     ...steeringRoutes(services),
+    ...pausingRoutes(services),
     ...queueRoutes(services),
     ...webhookRoutes(webhooks),
     ...sessionFileRoutes(services, preview),

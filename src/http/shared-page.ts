@@ -2,12 +2,15 @@ import { escapeHtml } from '../views/escape-html.ts';
 import type { SharedSession } from '../protocol/uhp/session.ts';
 
 /** A published session for people: no script, nothing fetched, and every word of it escaped. */
-export function sharedPage({ title, turns, next_cursor: next }: SharedSession): string {
+export function sharedPage({ title, created_at, turns, next_cursor: next }: SharedSession): string {
   const name = escapeHtml(title === '' ? 'A session' : title);
+  // Most are called what their first message says, and that stands right below.
+  const isSaid = turns[0]?.user.trim() === title;
+  const heading = isSaid ? `Session of ${new Date(created_at * 1_000).toISOString().slice(0, 10)}` : name;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex"><title>${name}</title><style>${style}</style></head>
-<body><h1>${name}</h1>
+<body><h1>${heading}</h1>
 ${turns.map(turnHtml).join('\n')}
 ${next === null ? '' : `<p><a rel="next" href="?cursor=${escapeHtml(next)}">More</a></p>`}
 </body></html>

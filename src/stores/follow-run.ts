@@ -1,16 +1,16 @@
 // One follower of one run: a cursor, and where it finds what comes after it. See G1, G2, G4 and G5 of `run-log.ts`.
 
-import type { Clock } from '../core/clock.ts';
 import type { RunId } from '../core/ids.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import type { Channels, Follower } from './channels.ts';
 import { endsLog } from './event-shape.ts';
+import type { HeadWatch } from './head-watch.ts';
 import type { Store } from './store.ts';
 
 export interface FollowSources {
   readonly channels: Channels;
   readonly store: Store;
-  readonly clock: Clock;
+  readonly heads: HeadWatch;
   /** True once the log is closed. */
   readonly isClosed: () => boolean;
 }
@@ -21,14 +21,13 @@ export interface FollowOptions {
 }
 
 export const pageEvents = 512;
-const pollMs = 1_000;
 
 export function followRun(
-  { channels, store, clock, isClosed }: FollowSources,
+  { channels, store, heads, isClosed }: FollowSources,
   runId: RunId,
   { after, signal }: FollowOptions,
 ): AsyncIterableIterator<readonly RunEvent[]> {
-  const news = createNotification(clock);
+  const news = createNotification();
   let left = false;
   const goesOn = () => !left && !isClosed() && signal?.aborted !== true;
 
@@ -52,7 +51,9 @@ export function followRun(
           await news.wait();
         } else {
           if (await isOver(store, runId, cursor)) return;
-          await news.wait(pollMs);
+          const leave = heads.watch({ runId, cursor, notify: news.notify });
+          await news.wait();
+          leave();
         }
       }
     } finally {
@@ -77,19 +78,19 @@ export function followRun(
 }
 
 async function isOver(store: Store, runId: RunId, cursor: number): Promise<boolean> {
-  const run = await store.run(runId);
-  return run === null || (run.status !== 'running' && run.lastSeq <= cursor);
+  const [head] = await store.heads([runId]);
+  return head === undefined || (head.isOver && head.lastSeq <= cursor);
 }
 
 interface Notification {
   readonly notify: () => void;
   /** Forgets what was notified so far: call it before looking at what there is, so that nothing falls between looking and waiting. */
   reset(): void;
-  /** Resolves at the next `notify`, at once if there was one since `reset`, or after `withinMs`. */
-  wait(withinMs?: number): Promise<void>;
+  /** Resolves at the next `notify`, at once if there was one since `reset`. */
+  wait(): Promise<void>;
 }
 
-function createNotification(clock: Clock): Notification {
+function createNotification(): Notification {
   let notified = false;
   let wake: (() => void) | null = null;
   const notify = () => {
@@ -99,11 +100,8 @@ function createNotification(clock: Clock): Notification {
   return {
     notify,
     reset: () => void (notified = false),
-    async wait(withinMs) {
-      if (notified) return;
-      const cancel = withinMs === undefined ? undefined : clock.timer(withinMs, notify);
-      await new Promise<void>((resolve) => (wake = resolve));
-      cancel?.();
+    async wait() {
+      if (!notified) await new Promise<void>((resolve) => (wake = resolve));
     },
   };
 }

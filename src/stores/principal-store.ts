@@ -40,6 +40,29 @@ export interface CapReached {
   readonly retryAfterMs: number | null;
 }
 
+/** What may be spent on a day; null = no limit. */
+export interface DayQuota {
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string;
+  readonly tokens: number | null;
+  readonly dollars: number | null;
+}
+
+export interface QuotaReached {
+  readonly quota: 'tokens' | 'dollars';
+  readonly limit: number;
+  readonly used: number;
+}
+
+/** The quota of which nothing is left; null: none. */
+export function quotaReached(limits: Omit<DayQuota, 'day'>, spent: Spending): QuotaReached | null {
+  for (const quota of ['tokens', 'dollars'] as const) {
+    const { [quota]: limit } = limits;
+    if (limit !== null && spent[quota] >= limit) return { quota, limit, used: spent[quota] };
+  }
+  return null;
+}
+
 export const capWindowMs = 60_000;
 
 /** The cap that is reached by who has so many tasks; null: none (UR-53). @param counts  Those begun in the window before `atMs`. */

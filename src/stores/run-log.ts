@@ -6,8 +6,8 @@
 //     stalls holds one batch and delays nobody (E-144).
 // G3. Memory per run is bounded: recent events only while somebody follows, nothing at all once the writer is closed and
 //     the last follower left.
-// G4. A run that another process writes is followed by looking at the store each second, and whenever the store has heard of
-//     it; a writer made here wakes its followers.
+// G4. A run that another process writes is followed by looking at the store each second, once for all who follow such runs
+//     (`head-watch.ts`), and whenever the store has heard of it; a writer made here wakes its followers.
 // G5. A follower that is left, by its signal or by `return()`, is released at once, whether it waits or holds a batch.
 // G6. A fact from outside is published once: by the writer that is at work here, when it meets it, else by who appended it.
 
@@ -19,6 +19,7 @@ import type { RunEvent } from '../core/run-event.ts';
 import { Channels } from './channels.ts';
 import { followRun, pageEvents, type FollowOptions } from './follow-run.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { createHeadWatch, type HeadWatch } from './head-watch.ts';
 import { createRunWriter, type RunWriter } from './run-writer.ts';
 import type { Admission, AdmitResult, AppendFactsResult, FactFromOutside, Store } from './store.ts';
 import { WriteQueue, type WrittenRun } from './write-queue.ts';
@@ -50,6 +51,8 @@ export interface RunLog {
   onPublish(listener: PublishListener): () => void;
   /** Runs that have a writer or followers here: none once all are closed and gone (G3). */
   readonly openRuns: number;
+  /** Of followers here that wait for what others write. */
+  readonly elsewhere: Pick<HeadWatch, 'waiting' | 'looks'>;
   /** Takes no more writes, stores what is pending, then ends the followers. */
   close(): Promise<void>;
 }
@@ -77,7 +80,8 @@ export function createRunLog(options: RunLogOptions): RunLog {
   const listeners = new Set<PublishListener>();
   let state: 'open' | 'closing' | 'closed' = 'open';
   const commit = createGroupCommit({ store, clock, windowMs, onCommit, onIdle: (queue) => channels.release(queue) });
-  const sources = { channels, store, clock, isClosed: () => state === 'closed' };
+  const heads = createHeadWatch({ store, clock });
+  const sources = { channels, store, heads, isClosed: () => state === 'closed' };
 
   const deafen = store.onNews?.((runId) => channels.wake(runId));
 
@@ -150,6 +154,7 @@ export function createRunLog(options: RunLogOptions): RunLog {
     get openRuns() {
       return channels.size;
     },
+    elsewhere: heads,
     async close() {
       state = 'closing';
       channels.refuseAll(new RuntimeStateError('The run log is closed.'));

@@ -32,6 +32,8 @@ export interface ShareRecord {
 export interface SessionStore {
   /** Live sessions: neither expired nor deleted, nor of a run that works for another one. */
   sessions(filter: SessionFilter): Promise<readonly SessionRecord[]>;
+  /** A person's own title. False: there is no such session, or it has expired. It moves no session in the lists. */
+  renameSession(sessionId: SessionId, title: string): Promise<boolean>;
   /**
    * Removes what a session holds, that of runs which worked for its own included: events, responses, approvals, rules, queue,
    * files, contents, shares. Its runs stay as deleted, as long as their idempotency keys answer for them. False: there is none.

@@ -18,7 +18,7 @@ import type { ApprovalId, FileId, HarnessId, RuleId, RunId, SessionId } from '..
 import type { JsonObject } from '../core/json.ts';
 import type { FileStore } from './file-store.ts';
 import type { FinalStatus, ModelRef } from '../core/outcome.ts';
-import type { CapReached, PrincipalStore, Spending, TaskCaps } from './principal-store.ts';
+import type { CapReached, DayQuota, PrincipalStore, QuotaReached, Spending, TaskCaps } from './principal-store.ts';
 import type { SessionHistory, SessionStore } from './session-store.ts';
 import type { WebhookStore } from './webhook-store.ts';
 export type { KeyRecord } from './principal-store.ts';
@@ -228,6 +228,22 @@ export interface EndedRun {
   readonly atMs: number;
 }
 
+export interface RunHead {
+  readonly runId: RunId;
+  readonly lastSeq: number;
+  /** The run has ended: nothing comes behind. */
+  readonly isOver: boolean;
+}
+
+/** How the way to a database is, for who watches over it. */
+export interface StoreFigures {
+  readonly connections: { readonly open: number; readonly used: number };
+  /** Pieces of work that wait for one. */
+  readonly waiting: number;
+  /** Whether others are heard of at this moment; null: they are not to be. */
+  readonly isListening: boolean | null;
+}
+
 /** A process that has runs, or may come to have some (E-826). */
 export interface OwnerRecord {
   /** The name under which it owns runs; never used again. */
@@ -261,6 +277,8 @@ export interface Admission {
   };
   /** Refused as `limited` where the principal has as many tasks at work, or begun within a minute (UR-53). */
   readonly caps?: TaskCaps;
+  /** Refused as `exhausted` where the principal has spent all of one of them (UR-53). */
+  readonly quota?: DayQuota;
   /** The tip the caller continues: checked inside the transaction, so that two tasks never both follow one (B106). */
   readonly previousRunId: RunId | null;
   readonly store: boolean;
@@ -288,6 +306,7 @@ export type AdmitResult =
   /** Whom it was to work for has ended, or shall stop (E-813). */
   | { readonly outcome: 'parent-over' }
   | ({ readonly outcome: 'limited' } & CapReached)
+  | ({ readonly outcome: 'exhausted' } & QuotaReached)
   | { readonly outcome: 'not-queued' };
 
 export interface Append {
@@ -366,6 +385,8 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
   keepEnded(runs: readonly EndedRun[]): Promise<readonly boolean[]>;
 
   run(runId: RunId): Promise<RunRecord | null>;
+  /** Where the logs of these runs end; one that is not there is left out. */
+  heads(runIds: readonly RunId[]): Promise<readonly RunHead[]>;
   /** Runs without a final status, oldest first. */
   unfinishedRuns(): Promise<readonly UnfinishedRun[]>;
   /** The newest run of a session that is not deleted: what can be continued (UD-28). */
@@ -472,4 +493,6 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
    * twice, or not at all. Absent where nothing is heard of others. Gives the unsubscribe.
    */
   readonly onNews?: (listener: (runId: RunId | null) => void) => () => void;
+  /** Absent where there is no way that could be long. */
+  readonly figures?: () => StoreFigures;
 }

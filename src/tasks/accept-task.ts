@@ -10,7 +10,8 @@ import { readHistory } from './read-history.ts';
 import { keptItems } from './input-items.ts';
 import { findFiles, namedUploads, takeInFiles, type FilesOwner, type TakenIn } from './take-in-files.ts';
 import { limitsOf, refuseTimeout, withinQuota } from './task-limits.ts';
-import { capsOf, chargeUpload, quotaLeft, refuseOverCaps, type QuotaLeft } from './principal-limits.ts';
+import { capsOf, chargeUpload, quotaExhausted, quotaLeft, refuseOverCaps, type QuotaLeft } from './principal-limits.ts';
+import { settleFolder } from './settle-folder.ts';
 import { takeSlot } from './take-slot.ts';
 import {
   NotFoundError,
@@ -83,11 +84,23 @@ export async function acceptTask(services: Services, request: TaskRequest): Prom
     return { outcome: 'replayed', ...first } as const;
   });
   if (admitted.outcome === 'replayed') return replayOf(services, request.principal, admitted);
-  const { run, slot } = admitted;
-  const work = { run, slot, continues: false };
-  if (!services.runs.start(run.runId, (signals) => executeRun(services, { ...work, ...signals })))
+  begin(services, admitted);
+  const { runId, sessionId } = admitted.run;
+  return { runId, sessionId, replayed: false, sameBody: true };
+}
+
+/** Here, or by who takes such runs: then it needs no place here. */
+function begin(services: Services, { run, slot, events }: Extract<Admitted, { outcome: 'admitted' }>): void {
+  const { runs, scheduler } = services;
+  const { runId } = run;
+  const [first] = events;
+  const config = first?.type === 'run-started' ? (first.data._config ?? null) : null;
+  if (scheduler?.takes(config) === true) {
     slot?.[Symbol.dispose]();
-  return { runId: run.runId, sessionId: run.sessionId, replayed: false, sameBody: true };
+    return runs.cleanUp(runId, () => scheduler.start(runId));
+  }
+  const work = { run, slot, continues: false };
+  if (!runs.start(runId, (signals) => executeRun(services, { ...work, ...signals }))) slot?.[Symbol.dispose]();
 }
 
 type Admitted =
@@ -114,7 +127,8 @@ async function admit(services: Services, request: TaskRequest, place: TaskPlace)
   if (session === null && (ids === undefined || fork !== null))
     undo.defer(() => removeUnowned(services, owner.sessionId));
   if (fork !== null) await restoreFiles(services, fork, owner.sessionId);
-  else if (session === null && template !== null) await workspaces.ensure(owner.sessionId, template);
+  else if (session !== null) await settleFolder(services, owner, 'begin');
+  else if (template !== null) await workspaces.ensure(owner.sessionId, template);
   const taken = await takeInFiles(services, owner, found);
   const admission = await makeAdmission(services, { ...request, ...owner, ...taken }, { ...place, quota });
   await services.ownership.present();
@@ -260,7 +274,7 @@ async function makeAdmission(
     owner,
     ...(idempotency === null ? {} : { idempotency }),
     ...(queued === undefined ? {} : { queued }),
-    ...(child === undefined ? capsOf(services, principal) : { parentRunId: child.parent.runId }),
+    ...(child === undefined ? capsOf(services, { principal, atMs }) : { parentRunId: child.parent.runId }),
     events: [{ v: 1, runId, sessionId, at: atMs, leg: 1, step: 0, attempt: 0, type: 'run-started', data }],
     atMs,
   };
@@ -291,7 +305,7 @@ async function forkOf(
 }
 
 function refusal(
-  { sessionId }: Admission,
+  { sessionId, atMs }: Admission,
   result: Exclude<AdmitResult, { outcome: 'admitted' | 'replayed' }>,
 ): RequestError {
   switch (result.outcome) {
@@ -305,6 +319,8 @@ function refusal(
       return notTip(result.tip);
     case 'limited':
       return new RateLimitedError(result);
+    case 'exhausted':
+      return quotaExhausted(result, atMs);
     case 'not-queued':
       return new NotFoundError('message');
     case 'parent-over':

@@ -35,6 +35,10 @@ export interface BackgroundRuns {
   running(): readonly RunId[];
   /** Resolves when the run's work is over; at once when it does not run here. */
   ended(runId: RunId): Promise<void>;
+  /** What comes is still let in, for as long as others take to hear that this process goes (E-834). */
+  leave(): void;
+  /** From the call of `leave`, or `drain`: nothing is taken up here that could be elsewhere. */
+  readonly isLeaving: boolean;
   /** Lets what is at work end, so long; then stops the rest and waits for it, for clean-ups not for ever (E-834). */
   drain(options?: { readonly withinMs?: number; readonly how?: 'shutdown' | 'cancel' }): Promise<void>;
   /** From the call of `drain`: what is here may go on and start what it needs; nothing else is to be begun. */
@@ -63,7 +67,7 @@ export function createBackgroundRuns({
 }): BackgroundRuns {
   const running = new Map<RunId, RunningWork>();
   const cleaning = new Set<Promise<void>>();
-  let state: 'open' | 'draining' | 'stopped' = 'open';
+  let state: 'open' | 'leaving' | 'draining' | 'stopped' = 'open';
   const stopRun = (runId: RunId, how: StopTurn['how']) => {
     running.get(runId)?.stop.abort(new StopTurn(how));
     return running.has(runId);
@@ -107,8 +111,14 @@ export function createBackgroundRuns({
     isRunning: (runId) => running.has(runId),
     running: () => [...running.keys()],
     ended: async (runId) => running.get(runId)?.done,
-    get isDraining() {
+    leave() {
+      if (state === 'open') state = 'leaving';
+    },
+    get isLeaving() {
       return state !== 'open';
+    },
+    get isDraining() {
+      return state === 'draining' || state === 'stopped';
     },
     async drain({ withinMs = 0, how = 'shutdown' } = {}) {
       state = 'draining';

@@ -3,6 +3,7 @@
 // the worse for it.
 
 import { fileIds } from '../core/ids.ts';
+import { settleFolder } from './settle-folder.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
@@ -34,6 +35,7 @@ export async function withFileChanges(
   const { runId } = run;
   const step = ending.at(-1)?.step ?? 0;
   try {
+    await settleFolder(services, run, 'end');
     const { changes, isCut, left } = await services.files.finish(run);
     if (left.length > 0) services.logger.warn('Files of a task are not kept.', { runId, files: left.slice(0, 20) });
     const cut = isCut ? [missing('files-limit', step)] : [];

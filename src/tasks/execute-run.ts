@@ -5,6 +5,7 @@
 // X3. A harness that was told to stop, by a person, its budget or a shutdown, has a bounded time to end; then the run ends
 //     without it and says so (E-816).
 // X4. A shutdown leaves the run unended, and without an owner, for the next start; a lost lease leaves it to who has it.
+//     So does who was asked to do one effect only (`leaveBefore`).
 // X5. A run's harness is opened when it has a place (UD-59). Until then it can be stopped like any other, and its time runs.
 
 import { AdapterProtocolError, ConfigurationError, LeaseLostError, StorageError } from '../core/errors.ts';
@@ -17,9 +18,10 @@ import { placeInputFiles } from './place-input-files.ts';
 import { readHistory } from './read-history.ts';
 import { rememberFiles } from './check-files.ts';
 import { startDeadline, type TurnDeadline } from './turn-deadline.ts';
+import { parkFolder, settleFolder } from './settle-folder.ts';
 import { stopOf } from '../core/stop-turn.ts';
 import type { Ending } from '../core/closing.ts';
-import type { EventDraft, LeftBy, RunConfig, RunEvent, RunStarted } from '../core/run-event.ts';
+import type { EventDraft, LeftBy, RunEvent, RunStarted } from '../core/run-event.ts';
 import type { HarnessAdapter, HarnessSession, Turn } from '../harnesses/harness.ts';
 import type { RunErrorType } from '../core/outcome.ts';
 import type { RunRecord } from '../stores/store.ts';
@@ -36,6 +38,8 @@ export interface Execution extends RunSignals {
   readonly leftBy?: LeftBy;
   /** Its place among those at work, given back here; null: it needs none. */
   readonly slot: RunSlot | null;
+  /** True: the harness is left there, between two effects, and the run without an owner. Absent: it works to the end. */
+  leaveBefore?(state: RunState): boolean;
 }
 
 export async function executeRun(services: Services, execution: Execution): Promise<void> {
@@ -49,6 +53,8 @@ export async function executeRun(services: Services, execution: Execution): Prom
   const start = continues ? nextLeg(state) : null;
   const begun = start === null ? state : applyDrafts(state, [start], services.clock.now());
   using deadline = startDeadline(services.clock, { signal, dueAtMs: deadlineOf(begun) });
+  let isLeft = false;
+  const leaveBefore = (now: RunState) => (isLeft = execution.leaveBefore?.(now) ?? false);
   try {
     if (damage !== null) throw damage;
     const cause = start?.data.cause ?? 'submit';
@@ -56,9 +62,11 @@ export async function executeRun(services: Services, execution: Execution): Prom
     const current = start === null ? state : taken.reduce(evolve, state);
     if (!(await mayBegin(slot, deadline)))
       return await endWaiting(services, { run, recorder, deadline, state: current, continues });
-    const turn = runTurn(services, { run, recorder, deadline, state: current, cause, leftBy, pause, compactions });
+    const options = { cause, leftBy, pause, compactions, leaveBefore };
+    const turn = runTurn(services, { run, recorder, deadline, state: current, ...options });
     const outcome = await Promise.race([turn, deadline.over]);
     if (outcome === 'over') return;
+    if (outcome === 'stopped' && isLeft) return await leave(services, { run, recorder, state: current });
     await endUnfinished(services, { run, recorder, deadline, state: current });
   } catch (cause) {
     await endAfterFault(services, { run, recorder, deadline, state: begun, cause });
@@ -97,7 +105,7 @@ export async function endRun(services: Services, run: RunRecord, ending: Ending)
   }
 }
 
-interface RunningTurn extends Pick<RunSignals, 'pause' | 'compactions'> {
+interface RunningTurn extends Pick<RunSignals, 'pause' | 'compactions'>, Required<Pick<Execution, 'leaveBefore'>> {
   readonly run: RunRecord;
   readonly recorder: RunRecorder;
   readonly deadline: TurnDeadline;
@@ -112,7 +120,7 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
   const adapter = services.harnesses.adapter(turn.state.config?.base ?? '');
   if (adapter === undefined) throw new ConfigurationError('The harness of this task is not installed any more.');
   const { messages: history, todos } = await readHistory(services, run);
-  const workspace = await workspaceOf(services, run, { config: turn.state.config, adapter });
+  const workspace = await workspaceOf(services, turn, adapter);
   await placeInput(services, { run, workspace, state: turn.state });
   const met = await recorder.write(await rememberFiles(services, run, turn.state.step));
   const state = (met?.taken ?? []).reduce(evolve, turn.state);
@@ -134,11 +142,19 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
 
 /** That of the session, but for an attached run in its principal's folder (A-014). */
 async function workspaceOf(
-  { workspaces, agentTurns }: Services,
-  { principal, sessionId }: RunRecord,
-  { config, adapter }: { readonly config: RunConfig | null; readonly adapter: HarnessAdapter },
+  services: Services,
+  { run, state: { config, step }, cause }: RunningTurn,
+  adapter: HarnessAdapter,
 ): Promise<string> {
-  if (config?.attached?.workspace !== 'principal') return workspaces.ensure(sessionId);
+  const { workspaces, agentTurns } = services;
+  const { principal, sessionId } = run;
+  if (config?.attached?.workspace !== 'principal') {
+    const begins = step === 0 && (cause === 'submit' || cause === 'retry');
+    await settleFolder(services, run, begins ? 'begin' : 'continue').catch((reason) => {
+      throw new StorageError('The working directory of this task cannot be had on this server.', { cause: reason });
+    });
+    return workspaces.ensure(sessionId);
+  }
   if (agentTurns === undefined) throw new ConfigurationError('There are no folders of principals here.');
   return agentTurns.folders.ensure(principal, adapter.keepsDirectory === true ? '.' : (config.directory ?? '.'));
 }
@@ -156,10 +172,12 @@ async function placeInput(
 function openTurn(
   services: Services,
   session: HarnessSession,
-  { run, state, cause, leftBy, deadline, pause, compactions }: RunningTurn,
+  { run, state, cause, leftBy, deadline, ...turn }: RunningTurn,
 ): Turn {
+  const { pause, compactions, leaveBefore } = turn;
   const outside = (signal: AbortSignal) => saidMeanwhile(services, run, signal);
-  const options = { signal: deadline.signal, pause, compactions, rules: () => rulesFor(services, run), outside };
+  const rules = () => rulesFor(services, run);
+  const options = { signal: deadline.signal, pause, compactions, rules, outside, leaveBefore };
   if (cause === 'submit' || (cause === 'retry' && state.leg === 1)) return session.prompt(state, options);
   if (session.attach === undefined)
     throw new ConfigurationError('The server stopped while this task ran, and its agent cannot go on.');
@@ -258,10 +276,13 @@ async function endUnfinished(services: Services, { run, recorder, deadline, stat
 
 /** To its next owner (X4); nobody will wait for one that is attached to a call of this process. */
 async function leave(
-  { store, owner }: Services,
+  services: Services,
   { run, recorder, state }: Pick<EndingTurn, 'run' | 'recorder' | 'state'>,
 ): Promise<void> {
-  if (state.config?.attached === undefined) return store.release(run.runId, owner);
+  if (state.config?.attached === undefined) {
+    await parkFolder(services, run);
+    return services.store.release(run.runId, services.owner);
+  }
   await recorder.end({ status: 'cancelled' });
 }
 

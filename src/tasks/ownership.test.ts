@@ -64,6 +64,35 @@ test.each(['alive', 'unseen'] as const)('W3: one that is %s and silent keeps wha
   expect(await listen(a, second)).toEqual(['a', 'b']);
 });
 
+test.each([0, 1, 500, 999])(
+  'E-826: of another host, %i ms after its last word first looked at: free 30 to 31 s after it',
+  async (ms) => {
+    const { start, clock, seen, listen } = stage();
+    const [a, b] = [start('a'), start('b')];
+    await listen(a, second);
+    seen.set(b.pid, 'unseen');
+    await b.renew();
+    const saidAtMs = clock.now();
+    await clock.advance(ms);
+    for (let living = await a.living(); living.has('b'); living = await a.living()) await clock.advance(second);
+    const tookMs = clock.now() - saidAtMs;
+    expect([tookMs >= 30 * second, tookMs <= 31 * second]).toEqual([true, true]);
+  },
+);
+
+test('how long it was silent counts from its last word that was stored', async () => {
+  const { store, start, clock } = stage();
+  const a = start('a');
+  await clock.advance(second);
+  expect(a.silentMs()).toBe(second);
+  await a.renew();
+  expect(a.silentMs()).toBe(0);
+  store.putOwner = () => Promise.reject(new Error('The disk is full.'));
+  await clock.advance(2 * second);
+  await a.renew().catch(() => {});
+  expect(a.silentMs()).toBe(2 * second);
+});
+
 test('W3: one that renews is never taken for gone, however long it works', async () => {
   const { start, listen } = stage();
   const [a, b] = [start('a'), start('b')];

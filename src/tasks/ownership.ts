@@ -37,6 +37,8 @@ export interface Ownership {
   readonly agentless: Map<RunId, number>;
   /** Says that this process lives. */
   renew(): Promise<void>;
+  /** How long others have not heard from it; from its start on where they never have. */
+  silentMs(): number;
   /** Resolves once that was said, and is to be awaited before a run is made this process's (W1). */
   present(): Promise<void>;
   /** Names of owners that may be at work, this process's among them; forgets the others. To be asked every second or so (W3). */
@@ -66,14 +68,19 @@ export function createOwnership({ store, clock, owner, processes, policy: own = 
   let said: OwnerRecord | null = null;
   let saying: Promise<void> | null = null;
   let listenedAtMs: number | null = null;
+  let heardAtMs = clock.now();
   const silences = new Map<string, Silence>();
 
   function renew(): Promise<void> {
-    said = { owner, ...processes.self, seenAtMs: clock.now() };
-    const words = store.putOwner(said).catch((cause: unknown) => {
-      if (saying === words) saying = null; // whoever needs it next says it again
-      throw cause;
-    });
+    const word = { owner, ...processes.self, seenAtMs: clock.now() };
+    said = word;
+    const words = store.putOwner(word).then(
+      () => void (heardAtMs = word.seenAtMs),
+      (cause: unknown) => {
+        if (saying === words) saying = null; // whoever needs it next says it again
+        throw cause;
+      },
+    );
     saying = words;
     return words;
   }
@@ -91,6 +98,7 @@ export function createOwnership({ store, clock, owner, processes, policy: own = 
     policy,
     agentless: new Map(),
     renew,
+    silentMs: () => clock.now() - heardAtMs,
     present: () => saying ?? renew(),
     async living() {
       const rows = await store.owners();

@@ -34,8 +34,8 @@ async function contentOf(
   if (part.type === 'file') return new TextEncoder().encode(part.text);
   const id = part.ref.startsWith('file:') ? fileIds.parse(part.ref.slice('file:'.length)) : undefined;
   const record = id === undefined ? null : await services.store.file(id);
-  const handle = record === null ? null : await openStored(services, record);
-  const content = handle?.createReadStream() ?? (await services.store.content(part.ref));
+  const stored = record === null ? null : await openStored(services, record);
+  const content = stored?.stream() ?? (await services.store.content(part.ref));
   if (content === null) throw new StorageError('A file of the input is gone.');
   return content;
 }

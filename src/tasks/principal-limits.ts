@@ -2,7 +2,9 @@
 // UTC. Of what is counted nothing is in memory: it survives a restart, and holds over all servers of a data folder.
 //
 // Q1. Whoever has spent a day's quota begins nothing more; who has some of it left may begin a task with that as its budget.
-// Q2. A task is charged when it ends, so tasks that run at once may together pass a quota, each by no more than what was left.
+// Q2. A task is charged when it ends, so tasks that run at once, at whichever servers, may together pass a quota, each by no
+//     more than what was left; `runningTasks` says how many that can be.
+// Q3. What is judged before a transaction spares work; what holds is judged in it, so of two servers one takes what is last.
 
 import { capReached, capWindowMs } from '../stores/principal-store.ts';
 import { RateLimitedError, RequestError } from '../core/errors.ts';
@@ -47,9 +49,16 @@ export function mayUseModel(services: Pick<Services, 'settings'>, principal: str
 }
 
 /** Judged in the transaction that admits a task. */
-export function capsOf(services: Pick<Services, 'settings'>, principal: string): Pick<Admission, 'caps'> {
-  const { runningTasks, tasksPerMinute } = limitsOfPrincipal(services, principal);
-  return runningTasks === null && tasksPerMinute === null ? {} : { caps: { runningTasks, tasksPerMinute } };
+export function capsOf(
+  services: Pick<Services, 'settings'>,
+  { principal, atMs }: Pick<Admission, 'principal' | 'atMs'>,
+): Pick<Admission, 'caps' | 'quota'> {
+  const limits = limitsOfPrincipal(services, principal);
+  const { runningTasks, tasksPerMinute, tokensPerDay: tokens, dollarsPerDay: dollars } = limits;
+  return {
+    ...(runningTasks === null && tasksPerMinute === null ? {} : { caps: { runningTasks, tasksPerMinute } }),
+    ...(tokens === null && dollars === null ? {} : { quota: { day: dayOf(atMs), tokens, dollars } }),
+  };
 }
 
 /** What is left of a day's quotas for one more task; null = no limit. */
@@ -58,7 +67,7 @@ export interface QuotaLeft {
   readonly dollars: number | null;
 }
 
-/** @throws RequestError  429 `quota_exhausted`: nothing is left of one. */
+/** Judged again in the transaction that admits a task. @throws RequestError  429 `quota_exhausted`: nothing is left of one. */
 export async function quotaLeft(services: Services, principal: string): Promise<QuotaLeft> {
   const { tokensPerDay, dollarsPerDay } = limitsOfPrincipal(services, principal);
   if (tokensPerDay === null && dollarsPerDay === null) return { tokens: null, dollars: null };
@@ -71,9 +80,9 @@ export async function quotaLeft(services: Services, principal: string): Promise<
 
 /** Judged again in the transaction that admits a task; here before anything is done for it. @throws RateLimitedError */
 export async function refuseOverCaps(services: Services, principal: string): Promise<void> {
-  const { caps } = capsOf(services, principal);
-  if (caps === undefined) return;
   const nowMs = services.clock.now();
+  const { caps } = capsOf(services, { principal, atMs: nowMs });
+  if (caps === undefined) return;
   const reached = capReached(caps, await services.store.taskCounts(principal, nowMs - capWindowMs), nowMs);
   if (reached !== null) throw new RateLimitedError(reached);
 }
@@ -147,7 +156,7 @@ function leftOf({ limit, ...rest }: Omit<Quota, 'limit'> & { readonly limit: num
   return limit - rest.used;
 }
 
-function quotaExhausted({ quota, used, limit }: Quota, nowMs: number): RequestError {
+export function quotaExhausted({ quota, used, limit }: Quota, nowMs: number): RequestError {
   const { resetsAt } = dayAround(nowMs);
   return new RequestError({
     status: 429,

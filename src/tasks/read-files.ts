@@ -1,8 +1,8 @@
 import { containerIds, fileIds, sessionOf } from '../core/ids.ts';
 import { findLiveSession } from './find-in-scope.ts';
 import { NotFoundError } from '../core/errors.ts';
-import type { FileHandle } from 'node:fs/promises';
 import type { FileRecord } from '../stores/file-store.ts';
+import type { OpenBlob } from '../files/blob-store.ts';
 import type { Services } from './services.ts';
 
 /** Artifacts of a session, the newest of each path (U-404). @throws NotFoundError */
@@ -16,7 +16,7 @@ export async function listFiles(
 }
 
 export interface SessionArchive {
-  readonly files: readonly (FileRecord & { readonly open: () => Promise<FileHandle | null> })[];
+  readonly files: readonly (FileRecord & { readonly open: () => Promise<OpenBlob | null> })[];
   /** Paths of what is no artifact though the agent made it, and of artifacts whose bytes are gone. */
   readonly left: readonly string[];
 }
@@ -26,20 +26,17 @@ export async function listArchive(services: Services, principal: string, name: s
   const { sessionId } = await findLiveSession(services, principal, name);
   const files: SessionArchive['files'][number][] = [];
   const gone: string[] = [];
+  const kept = await services.files?.kept(sessionId);
   for (const record of await services.store.filesOfSession(sessionId)) {
-    const open = () => openListed(services, record);
-    const handle = await open();
-    await handle?.close();
-    if (handle === null) gone.push(record.filename);
-    else files.push({ ...record, open });
+    if (kept?.has(record.sha256) === true) files.push({ ...record, open: () => openListed(services, record) });
+    else gone.push(record.filename);
   }
   return { files, left: [...gone, ...((await services.files?.left(sessionId)) ?? [])] };
 }
 
 export interface OpenedFile {
   readonly record: FileRecord;
-  /** To be closed by whoever reads it. */
-  readonly handle: FileHandle;
+  readonly content: OpenBlob;
 }
 
 /**
@@ -55,12 +52,12 @@ export async function openFile(
   const record = fileId === undefined ? null : await services.store.file(fileId);
   const isIn = record !== null && containerId !== undefined && record.sessionId === sessionOf(containerId);
   if (!isIn || record.principal !== principal || record.sessionId === null) throw new NotFoundError('file');
-  const handle = await openListed(services, record);
-  if (handle === null) throw new NotFoundError('file');
-  return { record, handle };
+  const content = await openListed(services, record);
+  if (content === null) throw new NotFoundError('file');
+  return { record, content };
 }
 
 /** Null: the bytes are gone. */
-async function openListed({ files }: Services, { sessionId, sha256 }: FileRecord): Promise<FileHandle | null> {
-  return sessionId === null || files === null ? null : files.open(sessionId, sha256);
+async function openListed({ files }: Services, record: FileRecord): Promise<OpenBlob | null> {
+  return record.sessionId === null || files === null ? null : files.open(record.sessionId, record);
 }

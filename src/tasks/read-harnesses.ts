@@ -42,15 +42,25 @@ export async function modelsOfHarness(
   return { record, backend: await backendOf(services, principal, record.base) };
 }
 
-/** Every base that can work here, with its models. */
-export async function modelCatalogue(services: Services, principal: string): Promise<readonly Backend[]> {
-  const all = await Promise.all(
-    services.harnesses.bases.map(async (base) => {
-      const status = await probe(services, base);
-      return status?.installed === false ? [] : [await backendOf(services, principal, base)];
+export interface ModelCatalogue {
+  /** Every base that can work here, with its models. */
+  readonly backends: readonly Backend[];
+  /** The others, and how to get them. */
+  readonly missing: readonly { readonly base: string; readonly label: string; readonly why: string }[];
+}
+
+export async function modelCatalogue(services: Services, principal: string): Promise<ModelCatalogue> {
+  const { bases } = services.harnesses;
+  const seen = await Promise.all(bases.map(async (base) => ({ base, status: await probe(services, base) })));
+  const here = seen.filter(({ status }) => status?.installed !== false);
+  return {
+    backends: await Promise.all(here.map(({ base }) => backendOf(services, principal, base))),
+    missing: seen.flatMap(({ base, status }) => {
+      if (status?.installed !== false) return [];
+      const label = services.harnesses.adapter(base)?.label ?? base;
+      return [{ base, label, why: status.problem?.message ?? `${label} is not installed.` }];
     }),
-  );
-  return all.flat();
+  };
 }
 
 export async function viewOf(services: Services, record: HarnessRecord): Promise<HarnessView> {

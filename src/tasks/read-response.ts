@@ -3,7 +3,7 @@ import { NotFoundError, StorageError } from '../core/errors.ts';
 import { findRun } from './find-in-scope.ts';
 import { wholeItems } from './input-items.ts';
 import type { RunId } from '../core/ids.ts';
-import type { JsonObject, JsonValue } from '../core/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
 import type { UhpResponse } from '../views/uhp-view.ts';
@@ -17,7 +17,14 @@ export async function readResponse(services: Services, principal: string, respon
 
 /** The response of a run that was found in scope. */
 export async function responseOf(services: Services, run: RunRecord): Promise<ResponseBody> {
-  return run.response ?? (await foldLog(services, run)).frames.response();
+  const response = run.response ?? (await foldLog(services, run)).frames.response();
+  if (!isPaused(run) || !isJsonObject(response.metadata)) return response;
+  return { ...response, metadata: { ...response.metadata, reins_paused: true } };
+}
+
+/** It has been let come to rest, and does nothing until it is resumed (E-819). */
+export function isPaused({ status, phase, control }: RunRecord): boolean {
+  return status === 'running' && (phase === 'paused' || (phase === 'waiting' && control === 'pause'));
 }
 
 /** The response of an accepted task as it stands, also of one whose storing was declined: its caller holds the key (UD-07). */

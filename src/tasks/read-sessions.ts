@@ -1,6 +1,6 @@
 import { findLiveSession } from './find-in-scope.ts';
 import { harnessIds } from '../core/ids.ts';
-import { responseOf } from './read-response.ts';
+import { isPaused, responseOf } from './read-response.ts';
 import { spentByAll } from '../views/session-spending.ts';
 import { statusOf, toSession, toTurn, type TurnItem, type UhpSession, type UhpSpent } from '../views/session-views.ts';
 import type { Services } from './services.ts';
@@ -41,7 +41,9 @@ export async function listSessions(
 
 /** @throws RequestError  Unknown, or expired (UD-61). */
 export async function readSession(services: Services, principal: string, name: string): Promise<UhpSession> {
-  return sessionOf(services, await findLiveSession(services, principal, name));
+  const record = await findLiveSession(services, principal, name);
+  const isShared = (await services.store.share(record.sessionId)) !== null;
+  return { ...(await sessionOf(services, record)), ...(isShared ? { reins_shared: true } : {}) };
 }
 
 export async function sessionOf(services: Services, record: SessionRecord): Promise<UhpSession> {
@@ -49,7 +51,8 @@ export async function sessionOf(services: Services, record: SessionRecord): Prom
   const { sessionId, principal, runningRunId } = record;
   if (runningRunId !== null) {
     const open = await store.approvals({ principal, sessionId, status: 'open', limit: 100 });
-    return toSession(record, { status: 'in_progress', pending: open.length });
+    const run = await store.run(runningRunId);
+    return toSession(record, { status: 'in_progress', pending: open.length, isPaused: run !== null && isPaused(run) });
   }
   const newest = (await store.tip(sessionId)) ?? (await store.runIdsOfSession(sessionId)).at(-1)?.runId;
   const run = newest === undefined ? null : await store.run(newest);

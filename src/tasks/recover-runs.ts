@@ -7,14 +7,17 @@
 // V4. What was taken from this process is left at once: its calls are aborted, its late words refused (E-827).
 // V5. A run that was attached to a call of its owner is ended: who waited for it is gone (A-030).
 // V6. What a harness kept for a run that waited is gone before the run ends, or named in its result (H-060).
+// V7. What a scheduler starts is not started by who finds it: the scheduler hears of it (E-870).
 
 import { endRun, executeRun } from './execute-run.ts';
 import { endParked } from './end-parked.ts';
 import type { Ending } from '../core/closing.ts';
 import type { RunErrorType } from '../core/outcome.ts';
 import type { RunConfig } from '../core/run-event.ts';
+import type { RunState } from '../core/run-state.ts';
 import type { RunId } from '../core/ids.ts';
 import type { RunRecord, UnfinishedRun } from '../stores/store.ts';
+import type { RunScheduler } from './run-scheduler.ts';
 import type { RunSlot } from './run-slots.ts';
 import type { Services } from './services.ts';
 
@@ -23,6 +26,10 @@ type SeenRun = Pick<UnfinishedRun, 'runId' | 'owner' | 'phase'> & Partial<Pick<U
 
 /** A run that this process admitted and that is not at work after so long was left by a failure of the store. */
 const leftBehindAfterMs = 5_000;
+export const agentIsGone: Ending = givenUp(
+  'AgentUnavailableError',
+  'The agent of this task is not here any more, and nobody came who has it.',
+);
 const takeoverWindowMs = 3_600_000;
 const maxTakeovers = 10;
 
@@ -37,12 +44,16 @@ export async function recoverRuns(services: Services): Promise<number> {
   const living = await ownership.living();
   await leaveLost(services, open);
   const left = new Set<RunId>();
-  let taken = 0;
   for (const run of open) {
     // What was asked for elsewhere, or in the instant of admission, has set the flag and found nobody to tell.
     if (run.control === 'cancel') runs.stop(run.runId, 'cancel');
     if (run.control === 'pause') await pauseHere(services, run.runId);
-    if (runs.isDraining || isAtWork(services, run, living) || mustWait(run)) continue;
+  }
+  const alone = runs.isLeaving ? [] : open.filter((run) => !isAtWork(services, run, living) && !mustWait(run));
+  const elsewhere = await services.scheduler?.tend(alone);
+  let taken = 0;
+  for (const run of alone) {
+    if (elsewhere?.has(run.runId) === true || runs.isLeaving || runs.isRunning(run.runId)) continue;
     left.add(run.runId);
     try {
       if (!(await takeOver(services, run))) continue;
@@ -82,7 +93,11 @@ function isAtWork({ runs, owner, clock }: Services, run: UnfinishedRun, living: 
 }
 
 /** A parked run goes on once nothing is open any more and no pause holds it, or to be cancelled (E-601). */
-function mustWait({ phase, control, openApprovals }: UnfinishedRun): boolean {
+export function mustWait({
+  phase,
+  control,
+  openApprovals,
+}: Pick<UnfinishedRun, 'phase' | 'control' | 'openApprovals'>): boolean {
   if (control === 'cancel') return false;
   return phase === 'paused' || (phase === 'waiting' && (openApprovals > 0 || control === 'pause'));
 }
@@ -94,26 +109,67 @@ async function pauseAgain({ store, runs }: Services, runId: RunId): Promise<void
 }
 
 /**
- * Makes the run this process's and starts it; false when it is at work here, over, not any more as it was seen, or when its
- * agent is not here.
+ * Makes the run this process's and starts it, or has who schedules it go on; false when it is at work here, over, not any
+ * more as it was seen, or when its agent is not here.
  */
 export async function takeOver(services: Services, seen: SeenRun): Promise<boolean> {
+  const { scheduler } = services;
+  if (scheduler?.takes(await configOf(services, seen.runId)) === true) return handOver(services, scheduler, seen);
   const agent = seen.control === 'cancel' ? 'here' : await judgeAgent(services, seen.runId);
   if (agent === 'awaited') return false;
+  return takeHere(services, seen, agent === 'missing' ? { do: 'end', ending: agentIsGone } : { do: 'work' });
+}
+
+/** What is paused goes on because somebody says so: that is stored before the scheduler looks at it (V7). */
+async function handOver(
+  { store, ownership, owner }: Services,
+  scheduler: RunScheduler,
+  seen: SeenRun,
+): Promise<boolean> {
+  const { runId, ...from } = seen;
+  if (seen.control !== 'cancel' && (seen.phase === 'paused' || seen.control === 'pause')) {
+    await ownership.present();
+    if ((await store.takeOver(runId, owner, from)) === null) return false;
+    await store.release(runId, owner);
+  }
+  await scheduler.wake(runId);
+  return true;
+}
+
+/** What a run is taken for: all that is left to do, one stretch of it by somebody who schedules it, or its end. */
+export type Purpose =
+  | { readonly do: 'work' }
+  | { readonly do: 'stretch'; readonly leg: 'same' | 'next'; leaveBefore(state: RunState): boolean }
+  | { readonly do: 'end'; readonly ending: Ending };
+
+/**
+ * Makes the run this process's and starts it, whoever schedules it; false when it is at work here, over, or not any more as it
+ * was seen.
+ */
+export async function takeHere(services: Services, seen: SeenRun, purpose: Purpose): Promise<boolean> {
   const taken = Promise.withResolvers<boolean>();
   const started = services.runs.start(seen.runId, async (signals) => {
-    const claim = await claimRun(services, seen, agent).catch((cause: unknown) => {
+    const claim = await claimRun(services, seen, purpose).catch((cause: unknown) => {
       taken.reject(cause);
       return null;
     });
     taken.resolve(claim !== null);
     if (claim === null) return;
     const { run, ending } = claim;
-    // Who was stopped in order has let go of it (E-834).
-    const leftBy = seen.owner === null ? 'worker-lost' : 'crash';
-    await (ending === null
-      ? executeRun(services, { run, continues: true, leftBy, slot: slotOf(services, run), ...signals })
-      : endRun(services, run, await endParked(services, { run, config: await configOf(services, run.runId), ending })));
+    if (ending !== null)
+      return endRun(
+        services,
+        run,
+        await endParked(services, { run, config: await configOf(services, run.runId), ending }),
+      );
+    // Who was stopped in order has let go of it (E-834); a worker that is lost is seen to be by its scheduler (E-876).
+    const leftBy = seen.owner === null || purpose.do === 'stretch' ? 'worker-lost' : 'crash';
+    if (purpose.do !== 'stretch')
+      return executeRun(services, { run, continues: true, leftBy, slot: slotOf(services, run), ...signals });
+    if (seen.control === 'pause') await pauseAgain(services, run.runId);
+    if (seen.control === 'cancel') services.runs.stop(run.runId, 'cancel');
+    const { leg, leaveBefore } = purpose;
+    await executeRun(services, { run, continues: leg === 'next', leftBy, slot: null, leaveBefore, ...signals });
   });
   return started && taken.promise;
 }
@@ -129,15 +185,13 @@ interface Claim {
   readonly ending: Ending | null;
 }
 
-async function claimRun(
-  services: Services,
-  { runId, ...seen }: SeenRun,
-  agent: 'here' | 'missing',
-): Promise<Claim | null> {
+async function claimRun(services: Services, { runId, ...seen }: SeenRun, purpose: Purpose): Promise<Claim | null> {
   const { store, clock, logger, ownership } = services;
   await ownership.present();
   const run = await store.takeOver(runId, services.owner, seen);
   if (run === null) return null;
+  const goesOn = purpose.do === 'stretch' && purpose.leg === 'same';
+  if (goesOn) return { run, ending: null };
   const nowMs = clock.now();
   // An owner that was shut down in order has let go of its runs, and so has one that parked: no sign of a run that brings
   // servers down.
@@ -146,7 +200,7 @@ async function claimRun(
   if (seen.owner === null) logger.info('A run goes on.', { runId });
   else logger.info('A run is taken over.', { runId, takeovers });
   const isOrphan = (await configOf(services, runId))?.attached !== undefined;
-  return { run, ending: isOrphan ? { status: 'cancelled' } : endingAtOnce(run, { takeovers, agent }) };
+  return { run, ending: isOrphan ? { status: 'cancelled' } : endingAtOnce(run, purpose, takeovers) };
 }
 
 /** Whether the agent of a run is here, or is not and can be waited for, or was waited for in vain (V3). */
@@ -163,19 +217,15 @@ async function judgeAgent(services: Services, runId: RunId): Promise<'here' | 'a
 }
 
 /** Null for a log that cannot be read, or names none: who takes the run ends it. */
-async function configOf({ store }: Services, runId: RunId): Promise<RunConfig | null> {
+export async function configOf({ store }: Pick<Services, 'store'>, runId: RunId): Promise<RunConfig | null> {
   const [first] = await store.readEvents(runId, { after: 0, limit: 1 }).catch(() => []);
   return first?.type === 'run-started' ? (first.data._config ?? null) : null;
 }
 
 /** A cancel that was accepted stands; a run that brings its process down again and again is given up (E-832). */
-function endingAtOnce(
-  { control }: RunRecord,
-  { takeovers, agent }: { readonly takeovers: number; readonly agent: 'here' | 'missing' },
-): Ending | null {
+function endingAtOnce({ control }: RunRecord, purpose: Purpose, takeovers: number): Ending | null {
   if (control === 'cancel') return { status: 'cancelled' };
-  if (agent === 'missing')
-    return givenUp('AgentUnavailableError', 'The agent of this task is not here any more, and nobody came who has it.');
+  if (purpose.do === 'end') return purpose.ending;
   if (takeovers <= maxTakeovers) return null;
   return givenUp('RecoveryExhaustedError', 'The server stopped too often while this task ran; it was given up.');
 }

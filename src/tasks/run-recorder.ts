@@ -14,6 +14,7 @@ import { foldLog, type FoldedLog } from './fold-log.ts';
 import { isJsonObject, toJsonValue } from '../core/json.ts';
 import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import { chargeOf } from './principal-limits.ts';
+import { parkFolder } from './settle-folder.ts';
 import { withFileChanges } from './check-files.ts';
 import type { FinalStatus, RunStatus } from '../core/outcome.ts';
 import type { RunRecord } from '../stores/store.ts';
@@ -80,6 +81,7 @@ export function createRunRecorder(
     await writer.flush();
     const final = finalStatus(status);
     if (final === null) {
+      await parkFolder(services, run);
       const parked = await writer.park(facts);
       return { leg: parked.outcome === 'ended' ? 'over' : 'open', taken: parked.events };
     }

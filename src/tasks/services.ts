@@ -8,6 +8,7 @@ import type { Random } from '../core/random.ts';
 import type { Ownership } from './ownership.ts';
 import type { PrincipalLimitSettings } from './principal-limits.ts';
 import type { RunPermissions } from '../core/run-event.ts';
+import type { RunScheduler } from './run-scheduler.ts';
 import type { RunLog } from '../stores/run-log.ts';
 import type { Uploads } from '../files/uploads.ts';
 import type { SessionFiles } from '../files/session-files.ts';
@@ -69,6 +70,8 @@ export interface Services {
   /** Names this process among owners of runs. */
   readonly owner: string;
   readonly ownership: Ownership;
+  /** Who starts the runs that it takes; absent: each process starts what it admits. */
+  readonly scheduler?: RunScheduler;
   /** Of turns that live no longer than the call that waits for them; absent: there are none. */
   readonly agentTurns?: AgentTurns;
 }

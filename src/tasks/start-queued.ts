@@ -16,7 +16,7 @@ export interface StartedTask {
  */
 export async function startQueued(services: Services, only?: SessionId): Promise<readonly StartedTask[]> {
   const started: StartedTask[] = [];
-  if (services.runs.isDraining) return started;
+  if (services.runs.isLeaving) return started;
   for (const task of await services.store.startableTasks()) {
     if (only !== undefined && task.sessionId !== only) continue;
     if (!(await hasAgentOf(services, task))) continue;

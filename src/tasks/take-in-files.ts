@@ -159,9 +159,8 @@ async function findFile(services: Services, principal: string, part: InputFile):
   const record = id === undefined ? null : await services.store.file(id);
   const param = `${part.param}.file_id`;
   if (record === null || record.principal !== principal) throw new NotFoundError('file', param);
-  const handle = await openStored(services, record);
-  if (handle === null) throw new NotFoundError('file', param);
-  await handle.close();
+  await using content = await openStored(services, record);
+  if (content === null) throw new NotFoundError('file', param);
   const filename = part.filename ?? record.filename;
   const { bytes, sha256 } = record;
   const mediaType = typeOf(record.mediaType ?? '', filename);

@@ -57,6 +57,26 @@ function describeCaps(fresh: Fresh): void {
     expect(await at('d', 61_000)).toEqual({ ...limited, retryAfterMs: 30_000 });
   });
 
+  test('UR-53: who has spent a quota of the day begins nothing, however many try at once where the last one ends', async () => {
+    const { store, reopen } = await fresh();
+    const other = await reopen();
+    const quota = { day: '1970-01-01', tokens: 10, dollars: null };
+    const a = await admitted(store, 'a');
+    const { runId, sessionId } = a;
+    const end = { status: 'completed', response: null, atMs: 5, spent: { tokens: 10 } } as const;
+    const events = stampAll([resultDraft(runId, sessionId)], runId, sessionId);
+    const racing = Array.from({ length: 10 }, async (_, index) =>
+      (index % 2 === 0 ? store : other).admit(admissionOf(`${index}`, { caps: oneAtOnce, quota })),
+    );
+    await store.append([{ runId, generation: 1, after: 1, events, end }], { durable: true });
+    expect(outcomes(await Promise.all(racing)).filter((outcome) => outcome === 'admitted')).toEqual([]);
+    const exhausted = { outcome: 'exhausted', quota: 'tokens', limit: 10, used: 10 };
+    expect(await other.admit(admissionOf('b', { caps: oneAtOnce, quota }))).toEqual(exhausted);
+    expect(await other.admit(admissionOf('c', { quota: { ...quota, tokens: 11 } }))).toMatchObject({
+      outcome: 'admitted',
+    });
+  });
+
   test('UR-53: what was started before is answered whatever the limit; sub-agents and other principals do not count', async () => {
     const { store } = await fresh();
     const a = admissionOf('a', { caps: oneAtOnce, idempotency: { key: 'k', bodyHash: 'h' } });

@@ -13,6 +13,7 @@ export function describeSessions(fresh: Fresh): void {
   describeLists(fresh);
   describeForks(fresh);
   describeDeletion(fresh);
+  describeTitles(fresh);
   describeShares(fresh);
 }
 
@@ -291,6 +292,19 @@ function describeDeletion(fresh: Fresh): void {
     await store.deleteSession(run.sessionId);
     await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 });
     expect(await remains(store, 'a', run)).toEqual(nothing);
+  });
+}
+
+function describeTitles(fresh: Fresh): void {
+  test('a person’s own title stands, moves no session in the list, and is none of one that is gone', async () => {
+    const { store } = await fresh();
+    const a = await done(store, 'a');
+    const before = await store.session(a.sessionId);
+    expect(await store.renameSession(a.sessionId, 'Mine 🙂')).toBe(true);
+    expect(await store.session(a.sessionId)).toEqual({ ...before, title: 'Mine 🙂' });
+    expect(await store.renameSession(sessionIds.make('nobody'), 'x')).toBe(false);
+    await store.deleteSession(a.sessionId);
+    expect(await store.renameSession(a.sessionId, 'x')).toBe(false);
   });
 }
 

@@ -322,6 +322,19 @@ function describeOwnership(fresh: Fresh): void {
     expect(await store.unfinishedRuns()).toMatchObject([{ runId: a.runId, owner: null }]);
   });
 
+  test('heads say of many runs where their logs end, and which of them are over', async () => {
+    const { store } = await fresh();
+    const [a, b] = [await admitted(store, 'a'), await admitted(store, 'b')];
+    await write(store, a, [textDraft('x')]);
+    await finish(store, b, 1);
+    const heads = await store.heads([a.runId, b.runId, runIds.make('nobody'), a.runId]);
+    expect(heads.toSorted((one, two) => one.runId.localeCompare(two.runId))).toEqual([
+      { runId: a.runId, lastSeq: 2, isOver: false },
+      { runId: b.runId, lastSeq: 2, isOver: true },
+    ]);
+    expect(await store.heads([])).toEqual([]);
+  });
+
   test('E-832: takeovers are counted over the time asked for, across restarts', async () => {
     const { store, reopen } = await fresh();
     const a = await admitted(store, 'a');

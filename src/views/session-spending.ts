@@ -24,10 +24,12 @@ export function spentByAll(tasks: readonly UhpSpent[]): UhpSpent {
   const costs = tasks.flatMap(({ reins_cost }) => reins_cost ?? []);
   const used = usageFrom((figure) => sum(usages.flatMap((usage) => usage[figure] ?? [])));
   const dollars = sum(costs.map((cost) => cost.dollars));
-  const estimated = costs.length < usages.length || costs.some((cost) => cost.estimated);
+  const isPartial = costs.length < usages.length || tasks.some((task) => task.reins_cost_partial === true);
+  const estimated = isPartial || costs.some((cost) => cost.estimated);
   return {
     ...(used === null ? {} : { reins_usage: used }),
     ...(dollars === null ? {} : { reins_cost: { dollars, estimated } }),
+    ...(dollars === null || !isPartial ? {} : { reins_cost_partial: true as const }),
   };
 }
 

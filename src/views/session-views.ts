@@ -20,8 +20,9 @@ export interface SessionFacts {
 
 export function toSession(
   { sessionId, harnessId, title, createdAtMs, updatedAtMs, forkedFrom }: SessionFacts,
-  { status, pending }: { readonly status: ResponseStatus; readonly pending: number },
+  standing: { readonly status: ResponseStatus; readonly pending: number; readonly isPaused?: boolean },
 ): UhpSession {
+  const { status, pending, isPaused = false } = standing;
   return {
     id: sessionId,
     object: 'session',
@@ -32,6 +33,7 @@ export function toSession(
     updated_at: Math.floor(updatedAtMs / 1_000),
     ...(forkedFrom === null ? {} : { reins_forked_from: forkedFrom }),
     ...(pending === 0 ? {} : { reins_pending: pending }),
+    ...(isPaused ? { reins_paused: true } : {}),
   };
 }
 

@@ -14,7 +14,6 @@ function scene(...bodies: readonly ActionBody[]): Scene {
   const boot: ActionBody = {
     type: 'booted',
     preferences: { transport: 'task', enter: 'send', theme: 'system' },
-    titles: {},
     draft: {},
   };
   const told = [boot, catalogue, sessions, ...bodies].map((body, at) => ({ ...body, atMs: startMs + at * 1_000 }));
@@ -27,6 +26,7 @@ const model = (id: string, label: string, available: boolean) => ({
   backend: 'native',
   available,
   default: id === 'demo',
+  ...(available ? {} : { reins_why: 'Set OPENAI_API_KEY or OPENROUTER_API_KEY to use it.' }),
 });
 
 const catalogue: ActionBody = {
@@ -44,6 +44,9 @@ const catalogue: ActionBody = {
       },
       codex: { default: 'gpt-6-codex', models: [{ ...model('gpt-6-codex', 'GPT-6 Codex', false), backend: 'codex' }] },
     },
+    reins_not_installed: [
+      { base: 'pi', label: 'Pi', why: 'Pi is not installed: npm install -g @earendil-works/pi-coding-agent' },
+    ],
   },
   harnesses: [
     { id: 'harness_1', name: 'Reins engine', base: 'native', baseLabel: 'Reins engine' },
@@ -282,7 +285,15 @@ export const scenes = {
   ),
   loading: scene({ type: 'session_opened', sessionId: 'hsess_3' }),
   working: scene(...worked(), hear(event.start('bash', 'c4', 5))),
-  waiting: scene(...begun(), hear({ type: 'waiting', on: 'model', seconds: 25, name: null })),
+  waiting: scene(...begun(), hear({ type: 'waiting', on: 'model', seconds: 25, name: null, heardSecondsAgo: 3 })),
+  paused: scene(...worked(), {
+    type: 'session_seen',
+    session: session('1', 'Find out why the nightly import doubles rows', {
+      status: 'in_progress',
+      reins_paused: true,
+    }),
+  }),
+  picking: scene({ type: 'overlay_opened', overlay: { kind: 'picker' } }),
   retrying: scene(
     ...begun(),
     hear(event.text('A first try.', 0)),

@@ -20,8 +20,8 @@ export interface Cluster extends AsyncDisposable {
   database(from?: 'template' | 'template0'): Promise<string>;
   /** The same one each time, emptied: for many short tests, one after the other. */
   emptied(): Promise<string>;
-  /** As a crash: nothing is written any more, every connection is cut. */
-  kill(): Promise<void>;
+  /** As a crash: nothing is written any more, every connection is cut. With SIGINT: a fast stop, in order. */
+  kill(how?: 'SIGQUIT' | 'SIGINT'): Promise<void>;
   start(): Promise<void>;
 }
 
@@ -86,7 +86,7 @@ async function startCluster(): Promise<Cluster> {
   }
   return {
     start,
-    kill: () => end('SIGQUIT'),
+    kill: (how = 'SIGQUIT') => end(how),
     database,
     async emptied() {
       const name = await (shared ??= database());
@@ -130,7 +130,7 @@ async function answers(url: string): Promise<boolean> {
   );
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -29,7 +29,7 @@ export async function startServer({ data, env = {}, settings = {}, ...parts }: S
     flags: { data, port: '0' },
     env: { REINS_API_KEY: key, REINS_DEMO_SPEED: 'full', ...env },
     // A test that ends waits for none of its tasks.
-    readFile: () => JSON.stringify({ ...settings, limits: { drainSeconds: 0, ...limits } }),
+    readFile: () => JSON.stringify({ ...settings, limits: { drainSeconds: 0, withdrawSeconds: 0, ...limits } }),
   });
   const server = await createServer(config, { logger: silentLogger, ...parts });
   const { url } = await server.listen();

@@ -8,7 +8,8 @@ export function Announcer() {
   useEffect(
     () =>
       store.onPageEffect((effect) => {
-        if (effect.type === 'announce') setSaid((before) => ({ ...before, [effect.urgency]: effect.text }));
+        // What was said before is over: an alert that stays would be read again as if it still held.
+        if (effect.type === 'announce') setSaid({ status: '', alert: '', [effect.urgency]: effect.text });
       }),
     [store],
   );

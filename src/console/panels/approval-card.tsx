@@ -1,7 +1,8 @@
-import { argumentsOf, verdictText } from './approval-text.ts';
+import { argumentsOf } from './approval-text.ts';
 import { DecideForm } from './decide-form.tsx';
 import { durationText } from '../state/usage.ts';
-import { hasExpired, needsPerson } from '../state/approvals.ts';
+import { hasExpired, verdictText } from '../state/verdict-text.ts';
+import { needsPerson } from '../state/approvals.ts';
 import { Icon } from './icon.tsx';
 import { LongText } from './long-text.tsx';
 import { QuestionForm } from './question-form.tsx';
@@ -25,7 +26,7 @@ export function ApprovalCard({ card }: { readonly card: Card }) {
   const expired = useConsole((state) => hasExpired(card.approval, state.nowMs));
   const { approval, answer } = card;
   const open = needsPerson(card) && !expired;
-  const title = titles[approval.kind];
+  const title = open ? titles[approval.kind] : verdictText(card, expired);
   return (
     <section
       id={approvalElementId(approval.id)}
@@ -35,7 +36,7 @@ export function ApprovalCard({ card }: { readonly card: Card }) {
     >
       <header className="approval-head">
         <Icon name={open ? 'wait' : approval.status === 'approved' ? 'check' : 'close'} />
-        <h3>{open ? title : verdictText(card, expired)}</h3>
+        <h3>{title}</h3>
         <code>{approval.name}</code>
         {open && <Expiry approval={approval} />}
       </header>

@@ -2,12 +2,14 @@ import { expect, test } from 'vitest';
 import { choicesOf, chosenText } from './choices.ts';
 import { initialState, type ConsoleState } from '../state/state.ts';
 
+const why = 'Set X_API_KEY to use it.';
 const model = (id: string, available: boolean) => ({
   id,
   label: id.toUpperCase(),
   backend: 'x',
   available,
   default: false,
+  ...(available ? {} : { reins_why: why }),
 });
 const harness = (id: string, base: string, facts: object = {}) => ({ id, name: id, base, baseLabel: base, ...facts });
 
@@ -24,6 +26,7 @@ const state = (facts: Partial<ConsoleState> = {}) =>
           },
           codex: { default: 'd', models: [model('d', false)] },
         },
+        reins_not_installed: [{ base: 'pi', label: 'Pi', why: 'Pi is not installed: npm install' }],
       },
       harnesses: [harness('h1', 'codex'), harness('h2', 'native'), harness('h3', 'native', { defaultModel: 'c' })],
     },
@@ -38,17 +41,25 @@ test('C-047: the first harness that has a model is chosen, with its own default'
 
 test('C-047: what cannot be had is shown with the reason; what reasons is marked', () => {
   const { models, harnesses } = choicesOf(state());
-  expect(models.map(({ value, mark, why }) => [value, mark, why === null])).toEqual([
-    ['a', null, true],
-    ['b-thinking', 'reasoning', false],
-    ['c-non-reasoning', null, true],
+  expect(models.map((each) => [each.value, each.mark, each.why])).toEqual([
+    ['a', null, null],
+    ['b-thinking', 'reasoning', why],
+    ['c-non-reasoning', null, null],
   ]);
-  expect(harnesses.map(({ why }) => why)).toEqual(['Not now: this server has no model for it.', null, null]);
+  expect(harnesses.map((each) => [each.label, each.why])).toEqual([
+    ['h1', why],
+    ['h2', null],
+    ['h3', null],
+    ['Pi', 'Pi is not installed: npm install'],
+  ]);
 });
 
 test('a session stays with its harness, unless the next message begins a new one', () => {
-  const open = { session: { kind: 'open', id: 's', title: '', tip: null } } as const;
-  const whys = (given: ConsoleState) => choicesOf(given).harnesses.map(({ why }) => why === null);
+  const open = { session: { kind: 'open', id: 's', title: '', tip: null, paused: 'no' } } as const;
+  const whys = (given: ConsoleState) =>
+    choicesOf(given)
+      .harnesses.slice(0, 3)
+      .map((each) => each.why === null);
   const composer = { ...initialState.composer, harness: 'h2' };
   const sessions = {
     ...initialState.sessions,

@@ -18,6 +18,8 @@ export interface Choices {
   readonly model: string | null;
 }
 
+const stays = 'Not here: a session stays with its harness. Begin a new one to change.';
+
 type Chosen = Pick<ConsoleState, 'catalogue' | 'composer' | 'session' | 'sessions'>;
 
 export function choicesOf({ catalogue, composer, session, sessions }: Chosen): Choices {
@@ -25,29 +27,43 @@ export function choicesOf({ catalogue, composer, session, sessions }: Chosen): C
   const bound = session.kind === 'open' && composer.fork?.kind !== 'start';
   const begunBy = bound ? sessions.items.find(({ id }) => id === session.id)?.harness_id : undefined;
   const harness = begunBy ?? composer.harness ?? preferred(catalogue)?.id ?? null;
-  const harnesses = catalogue.harnesses.map(({ id, name, base, baseLabel }): Choice => {
-    const taken =
-      bound && id !== harness ? 'Not here: a session stays with its harness. Begin a new one to change.' : null;
-    const why = isServed(catalogue, base) ? taken : 'Not now: this server has no model for it.';
+  const configured = catalogue.harnesses.map(({ id, name, base, baseLabel }): Choice => {
+    const why = whyNot(catalogue, base) ?? (bound && id !== harness ? stays : null);
     return { value: id, label: name === '' ? baseLabel : name, mark: name === baseLabel ? null : baseLabel, why };
   });
+  const missing = (catalogue.models?.reins_not_installed ?? [])
+    .filter((each) => catalogue.harnesses.every(({ base }) => base !== each.base))
+    .map(({ base, label, why }): Choice => ({ value: base, label, mark: null, why }));
   const own = catalogue.harnesses.find(({ id }) => id === harness);
   const backend = catalogue.models?.backends[own?.base ?? ''];
-  const models = (backend?.models ?? []).map(({ id, label, available }): Choice => ({
+  const models = (backend?.models ?? []).map(({ id, label, available, reins_why }): Choice => ({
     value: id,
     label,
     mark: isReasoner(id) ? 'reasoning' : null,
-    why: available ? null : 'Not now: this server has no key, or the provider does not answer.',
+    why: available ? null : (reins_why ?? 'Not now: this server has no key, or the provider does not answer.'),
   }));
-  return { harnesses, harness, models, model: composer.model ?? own?.defaultModel ?? backend?.default ?? null };
+  return {
+    harnesses: [...configured, ...missing],
+    harness,
+    models,
+    model: composer.model ?? own?.defaultModel ?? backend?.default ?? null,
+  };
 }
 
-function preferred({ harnesses, models }: Catalogue) {
-  return harnesses.find(({ base }) => isServed({ models }, base)) ?? harnesses[0];
+function preferred(catalogue: Catalogue) {
+  return catalogue.harnesses.find(({ base }) => whyNot(catalogue, base) === null) ?? catalogue.harnesses[0];
 }
 
-function isServed({ models }: Pick<Catalogue, 'models'>, base: string): boolean {
-  return models === null || (models.backends[base]?.models.some(({ available }) => available) ?? false);
+/** What keeps tasks from this base; null: nothing that is known. */
+function whyNot({ models }: Pick<Catalogue, 'models'>, base: string): string | null {
+  if (models === null) return null;
+  const missing = models.reins_not_installed?.find((each) => each.base === base);
+  if (missing !== undefined) return missing.why;
+  const served = models.backends[base]?.models ?? [];
+  if (served.some(({ available }) => available)) return null;
+  return (
+    served.find(({ reins_why }) => reins_why !== undefined)?.reins_why ?? 'Not now: this server has no model for it.'
+  );
 }
 
 /** By its name, as the server goes by it too. */
@@ -55,9 +71,10 @@ function isReasoner(id: string): boolean {
   return /reasoning|thinking/i.test(id) && !/non-?reasoning/i.test(id);
 }
 
-/** What stands on the button. */
+/** What stands on the button: the harness only where there are others to be had. */
 export function chosenText({ harnesses, harness, models, model }: Choices): string {
   const named = models.find(({ value }) => value === model)?.label ?? model;
-  const other = harnesses.length > 1 ? harnesses.find(({ value }) => value === harness)?.label : undefined;
+  const had = harnesses.filter(({ why }) => why === null || why === stays);
+  const other = had.length > 1 ? harnesses.find(({ value }) => value === harness)?.label : undefined;
   return [named, other].filter((each) => each !== undefined && each !== null).join(' · ');
 }

@@ -3,9 +3,7 @@ import { useConsole, useStore } from './use-console.ts';
 
 export function DeleteDialog({ sessionId, onClose }: { readonly sessionId: string; readonly onClose: () => void }) {
   const store = useStore();
-  const title = useConsole(
-    ({ sessions: { titles, items } }) => titles[sessionId] ?? items.find(({ id }) => id === sessionId)?.title ?? '',
-  );
+  const title = useConsole(({ sessions: { items } }) => items.find(({ id }) => id === sessionId)?.title ?? '');
   return (
     <Dialog title="Delete this session?" onClose={onClose}>
       <p>

@@ -1,6 +1,9 @@
 import { useEffect, useState } from 'react';
 import { useStore } from './use-console.ts';
 
+const refusedFolder = (name: string) =>
+  ({ type: 'failed', id: 'folder', message: `${name} is a folder: attach its files, or a zip of it.` }) as const;
+
 /** Files may be dropped anywhere. */
 export function DropZone() {
   const store = useStore();
@@ -19,7 +22,12 @@ export function DropZone() {
       if (!hasFiles(event)) return;
       event.preventDefault();
       setOver(false);
-      for (const file of event.dataTransfer?.files ?? []) store.files.attach(file, file.name);
+      for (const item of event.dataTransfer?.items ?? []) {
+        const file = item.getAsFile();
+        // A folder looks like a file that cannot be read.
+        if (item.webkitGetAsEntry()?.isDirectory === true) store.dispatch(refusedFolder(file?.name ?? 'A folder'));
+        else if (file !== null) store.files.attach(file, file.name);
+      }
     };
     document.addEventListener('dragover', onOver, { signal });
     document.addEventListener('dragleave', onLeave, { signal });

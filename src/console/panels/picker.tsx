@@ -82,6 +82,8 @@ interface RadiosProps {
 function Radios({ title, name, choices, chosen, onChoose }: RadiosProps) {
   const id = useId();
   const reasons = [...new Set(choices.flatMap(({ why }) => why ?? []))];
+  const had = choices.filter(({ why }) => why === null);
+  const others = choices.length - had.length;
   const radio = ({ value, label, mark, why }: Choice) => (
     <label key={value} className={why === null ? 'choice' : 'choice choice-off'}>
       <input
@@ -102,15 +104,20 @@ function Radios({ title, name, choices, chosen, onChoose }: RadiosProps) {
     <fieldset className="radios">
       <legend>{title}</legend>
       {choices.length === 0 && <p className="hint">The server names none.</p>}
-      {choices.filter(({ why }) => why === null).map(radio)}
-      {reasons.map((reason, at) => (
-        <div key={reason} className="radios">
-          <p id={`${id}-${at}`} className="choice-why">
-            {reason}
-          </p>
-          {choices.filter(({ why }) => why === reason).map(radio)}
-        </div>
-      ))}
+      {had.map(radio)}
+      {others > 0 && (
+        <details className="choices-off" open={had.length === 0}>
+          <summary>{others} not available</summary>
+          {reasons.map((reason, at) => (
+            <div key={reason} className="radios">
+              <p id={`${id}-${at}`} className="choice-why">
+                {reason}
+              </p>
+              {choices.filter(({ why }) => why === reason).map(radio)}
+            </div>
+          ))}
+        </details>
+      )}
     </fieldset>
   );
 }

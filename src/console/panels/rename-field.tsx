@@ -8,7 +8,6 @@ interface RenameFieldProps {
   readonly onEnd: () => void;
 }
 
-/** The name stays in this browser; an empty one gives the session's own back. */
 export function RenameField({ sessionId, title, onEnd }: RenameFieldProps) {
   const store = useStore();
   const field = useFocused<HTMLInputElement>();

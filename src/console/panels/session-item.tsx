@@ -10,19 +10,24 @@ export function sessionElementId(sessionId: string): string {
   return `session-${sessionId}`;
 }
 
-const words = { waiting: 'Waiting for you', running: 'Running', failed: 'Failed', idle: null } as const;
+const words = {
+  waiting: 'Waiting for you',
+  paused: 'Paused',
+  running: 'Running',
+  failed: 'Failed',
+  idle: null,
+} as const;
 
 interface SessionItemProps {
   readonly session: UhpSession;
-  readonly title: string;
   readonly current: boolean;
   readonly onOpen: () => void;
 }
 
-export function SessionItem({ session, title, current, onOpen }: SessionItemProps) {
+export function SessionItem({ session, current, onOpen }: SessionItemProps) {
   const store = useStore();
   const [renaming, setRenaming] = useState(false);
-  const { id, updated_at } = session;
+  const { id, title, updated_at } = session;
   const mark = markOf(session);
   const shown = title === '' ? 'Untitled' : title;
   if (renaming)

@@ -56,7 +56,6 @@ export function SessionPanel({ onChosen }: { readonly onChosen: () => void }) {
           <SessionItem
             key={session.id}
             session={session}
-            title={list.titles[session.id] ?? session.title}
             current={session.id === open}
             onOpen={() => choose(session.id)}
           />

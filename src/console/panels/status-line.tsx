@@ -1,7 +1,9 @@
 import { approvalElementId } from './approval-card.tsx';
-import { hasExpired, needsPerson } from '../state/approvals.ts';
+import { hasExpired } from '../state/verdict-text.ts';
+import { needsPerson } from '../state/approvals.ts';
 import { statusText } from '../state/status.ts';
-import { useConsole } from './use-console.ts';
+import { isPaused } from '../state/pause.ts';
+import { useConsole, useStore } from './use-console.ts';
 import type { ConsoleState } from '../state/state.ts';
 
 /** What goes on just now (C-013, C-031). Spoken are only boundaries, elsewhere. */
@@ -10,11 +12,18 @@ export function StatusLine() {
   const kind = useConsole(kindOf);
   const next = useConsole(nextDecision);
   const count = useConsole((state) => state.approvals.filter((card) => isOpenNow(state, card)).length);
+  const store = useStore();
+  const paused = useConsole(isPaused);
   if (text === null && next === null) return null;
   return (
     <div className={`status status-${kind}`}>
       <span className="status-mark" aria-hidden="true" />
       <span>{text ?? 'A decision waits for you'}</span>
+      {paused && (
+        <button type="button" className="primary" onClick={() => store.dispatch({ type: 'resume' })}>
+          Resume
+        </button>
+      )}
       {next !== null && (
         <button type="button" className="quiet-button" onClick={() => document.getElementById(next)?.focus()}>
           {count === 1 ? 'Show it' : `Show ${count} decisions`}
@@ -35,7 +44,8 @@ function nextDecision(state: ConsoleState): string | null {
   return card === undefined ? null : approvalElementId(card.approval.id);
 }
 
-function kindOf(state: ConsoleState): 'working' | 'asking' | 'lost' {
+function kindOf(state: ConsoleState): 'working' | 'asking' | 'paused' | 'lost' {
   if (state.network === 'offline' || statusText(state) === 'Reconnecting…') return 'lost';
-  return nextDecision(state) === null ? 'working' : 'asking';
+  if (nextDecision(state) !== null) return 'asking';
+  return isPaused(state) ? 'paused' : 'working';
 }

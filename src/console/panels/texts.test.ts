@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { agoText } from './time-text.ts';
-import { argumentsOf, verdictText } from './approval-text.ts';
+import { argumentsOf } from './approval-text.ts';
+import { verdictText } from '../state/verdict-text.ts';
 import { bitsOf } from './tool-line.ts';
 import { looseApprovals, approvalsOf } from './approval-place.ts';
 import { sizeText } from './size-text.ts';

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { IconButton } from './icon-button.tsx';
+import { costText } from '../state/usage.ts';
 import { RenameField } from './rename-field.tsx';
 import { sessionIdOf, type ConsoleState } from '../state/state.ts';
 import { useConsole, useStore } from './use-console.ts';
@@ -18,9 +19,9 @@ export function titleOfPage({ session, sessions }: ConsoleState): string {
     case 'missing':
       return 'No such session';
     case 'loading':
-      return sessions.titles[session.id] ?? sessions.items.find(({ id }) => id === session.id)?.title ?? 'Session';
+      return sessions.items.find(({ id }) => id === session.id)?.title ?? 'Session';
     case 'open':
-      return (sessions.titles[session.id] ?? session.title) || 'Untitled';
+      return session.title || 'Untitled';
   }
 }
 
@@ -30,6 +31,7 @@ export function TopBar({ onMenu, filesOpen, onFiles }: TopBarProps) {
   const busyId = useConsole(sessionIdOf);
   const title = useConsole(titleOfPage);
   const files = useConsole((state) => state.files.length);
+  const cost = useConsole(({ spent }) => costText(spent));
   const [renaming, setRenaming] = useState<string | null>(null);
   return (
     <header className="top-bar">
@@ -40,6 +42,12 @@ export function TopBar({ onMenu, filesOpen, onFiles }: TopBarProps) {
         <h1 className="page-title" title={title}>
           {title}
         </h1>
+      )}
+      {cost !== null && (
+        <span className="page-cost" title="What this session has cost, by the list prices of its models">
+          <span className="spoken">Cost of the session: </span>
+          {cost}
+        </span>
       )}
       {id !== null && (
         <div className="top-actions">

@@ -9,7 +9,7 @@ function createRig(perform: (effect: Effect) => void = () => {}) {
   const loop = createActionLoop({ clock: createManualClock(), onFrame: (callback) => frames.push(callback) }, perform);
   let told = 0;
   loop.subscribe(() => told++);
-  loop.dispatch({ type: 'booted', preferences: initialState.preferences, titles: {}, draft: {} });
+  loop.dispatch({ type: 'booted', preferences: initialState.preferences, draft: {} });
   const draw = () => frames.splice(0).forEach((frame) => frame());
   draw();
   return { loop, frames, draw, told: () => told };

@@ -17,6 +17,12 @@ export async function cancelTurn(client: Client, { turn, responseId }: Of<'cance
   }
 }
 
+/** @returns  The session as it stands then. */
+export async function resumeTurn(client: Client, { sessionId, responseId }: Of<'resume'>): Promise<ActionBody> {
+  await client.responses.resume(responseId);
+  return { type: 'session_seen', session: await client.sessions.get(sessionId) };
+}
+
 export async function steerTurn(client: Client, { responseId, messageId, text }: Of<'steer'>): Promise<ActionBody> {
   try {
     await client.steer(responseId, text, { messageId });

@@ -79,9 +79,9 @@ export function createConsole({ platform, principal, onSignedOut }: ConsoleOptio
 
 /** As it was left: the session of the address, or what is written of a new one. */
 function begin({ loop, kept, path }: { readonly loop: ActionLoop; readonly kept: Kept; readonly path: string }): void {
-  const { preferences, titles } = kept.readPreferences();
+  const preferences = kept.readPreferences();
   const { draft } = kept.readDraft(null);
-  loop.dispatch({ type: 'booted', preferences, titles, draft });
+  loop.dispatch({ type: 'booted', preferences, draft });
   const sessionId = sessionIn(path);
   if (sessionId !== null) loop.dispatch({ type: 'session_opened', sessionId });
   else if (preferences.transport === 'agent') loop.dispatch({ type: 'rows_restored', rows: kept.readRows(), draft });

@@ -18,7 +18,7 @@ export interface Kept {
   readDraft(sessionId: string | null): { readonly draft: Partial<Composer>; readonly chips: readonly Chip[] };
   saveDraft(effect: Of<'saveDraft'>): void;
   dropDraft(sessionId: string): void;
-  readPreferences(): Pick<Of<'savePreferences'>, 'preferences' | 'titles'>;
+  readPreferences(): Preferences;
   savePreferences(effect: Of<'savePreferences'>): void;
   readRows(): readonly Row[];
   saveRows(rows: readonly Row[]): void;
@@ -90,7 +90,7 @@ export function createKept({ clock, storage, owner, onFailure }: KeptParts): Kep
       ),
     dropDraft: (sessionId) => write(draftOf(sessionId), ''),
     readPreferences: () => preferencesFrom(read('preferences')),
-    savePreferences: ({ preferences, titles }) => write('preferences', JSON.stringify({ ...preferences, titles })),
+    savePreferences: ({ preferences }) => write('preferences', JSON.stringify(preferences)),
     readRows: () => fromSnapshot(read('rows') ?? ''),
     saveRows: (rows) => write('rows', toSnapshot(rows)),
     readCursor(responseId) {
@@ -117,19 +117,13 @@ function chipFrom(value: unknown): readonly Chip[] {
   return [{ id, text, attachments, state: 'waiting' }];
 }
 
-function preferencesFrom(text: string | null): ReturnType<Kept['readPreferences']> {
+function preferencesFrom(text: string | null): Preferences {
   const kept = parsedObject(text);
   const usual = initialState.preferences;
   const oneOf = <T extends string>(name: string, values: readonly T[]) => values.find((each) => each === kept[name]);
-  const preferences: Preferences = {
+  return {
     transport: oneOf('transport', ['task', 'agent']) ?? usual.transport,
     enter: oneOf('enter', ['send', 'newline']) ?? usual.enter,
     theme: oneOf('theme', ['system', 'light', 'dark']) ?? usual.theme,
-  };
-  const { titles: told } = kept;
-  const titles = typeof told === 'object' && told !== null ? Object.entries(told) : [];
-  return {
-    preferences,
-    titles: Object.fromEntries(titles.filter((entry): entry is [string, string] => typeof entry[1] === 'string')),
   };
 }

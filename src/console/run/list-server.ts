@@ -1,6 +1,6 @@
 // What the page reads of the server when it opens, and beside the conversation.
 
-import { NotFoundError, type Client } from '../../client/index.ts';
+import type { Client } from '../../client/index.ts';
 import type { ActionBody } from '../state/action.ts';
 import type { Approval } from '../state/wire.ts';
 import type { Effect } from '../state/effect.ts';
@@ -36,12 +36,10 @@ export async function listApprovals(
   return { type: 'approvals_loaded', approvals: approvals.toReversed() };
 }
 
+/** A share that there is not is not asked for: the browser would write the refusal down as a fault of the page. */
 export async function readShare(client: Client, { sessionId }: { readonly sessionId: string }): Promise<ActionBody> {
-  const share = await client.sessions.getShare(sessionId).catch((error: unknown) => {
-    if (error instanceof NotFoundError) return null;
-    throw error;
-  });
-  return { type: 'shared', share };
+  const { reins_shared: isShared = false } = await client.sessions.get(sessionId);
+  return { type: 'shared', share: isShared ? await client.sessions.getShare(sessionId) : null };
 }
 
 /** A server without one of them has the others. */

@@ -10,7 +10,7 @@ import {
   wantSlot,
   type LinkParts,
 } from './turn-link.ts';
-import { cancelTurn, decideApproval, steerTurn } from './ask-server.ts';
+import { cancelTurn, decideApproval, resumeTurn, steerTurn } from './ask-server.ts';
 import { createAttachments } from './attachments.ts';
 import { createStreamHolder } from './stream-holder.ts';
 import { createStreamSlots } from './stream-slots.ts';
@@ -25,7 +25,7 @@ import type { FileDoor, PageEffect } from '../panels/console-store.ts';
 import type { Effect } from '../state/effect.ts';
 import type { Kept } from './kept.ts';
 import type { Platform } from './platform.ts';
-import type { UhpResponse } from '../state/wire.ts';
+import type { UhpResponse, UhpSession } from '../state/wire.ts';
 
 export interface PerformerParts {
   readonly platform: Platform;
@@ -93,7 +93,7 @@ type Telling = PerformerParts & { readonly tell: Tell };
 function turnHandlers(
   link: LinkParts,
   { client, loop, tell }: Telling,
-): HandlersOf<'send' | 'sendSimple' | 'attach' | 'reread' | 'detach' | 'cancel' | 'steer' | 'decide'> {
+): HandlersOf<'send' | 'sendSimple' | 'attach' | 'reread' | 'detach' | 'cancel' | 'resume' | 'steer' | 'decide'> {
   /** C-050: without a stream, the number of what waits is all that is heard of it. */
   const readAsked = (response: UhpResponse | null) => {
     const { approvals, session } = loop.getState();
@@ -108,6 +108,7 @@ function turnHandlers(
     reread: (effect) => void rereadTurn(link, effect).then(readAsked),
     detach: ({ turn }) => link.holder.letGo(turn),
     cancel: (effect) => tell('cancel', cancelTurn(client, effect)),
+    resume: (effect) => tell('resume', resumeTurn(client, effect)),
     steer: (effect) => tell('steer', steerTurn(client, effect)),
     decide: (effect) => tell('decide', decideApproval(client, effect)),
   };
@@ -126,6 +127,8 @@ function sessionHandlers({
   | 'loadFiles'
   | 'loadSessions'
   | 'settleSearch'
+  | 'lookAtSession'
+  | 'renameSession'
   | 'deleteSession'
   | 'share'
   | 'unshare'
@@ -174,6 +177,8 @@ function sessionHandlers({
       cancelSearch();
       cancelSearch = clock.timer(delayMs, () => loop.dispatch({ type: 'search_settled' }));
     },
+    lookAtSession: ({ sessionId }) => tell('session', seen(client.sessions.get(sessionId))),
+    renameSession: ({ sessionId, title }) => tell('rename', seen(client.sessions.rename(sessionId, title))),
     deleteSession({ sessionId }) {
       kept.dropDraft(sessionId);
       tell(
@@ -185,6 +190,10 @@ function sessionHandlers({
     unshare: ({ sessionId }) => tell('share', change('unshare')(sessionId)),
     readShare: (effect) => tell('share', readShare(client, effect)),
   };
+}
+
+async function seen(session: Promise<UhpSession>): Promise<ActionBody> {
+  return { type: 'session_seen', session: await session };
 }
 
 function pageHandlers({

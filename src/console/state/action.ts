@@ -16,6 +16,7 @@ export type PersonAction =
   /** `id`: new, unguessable; the message and its turn are known by it. */
   | { readonly type: 'submit'; readonly id: string }
   | { readonly type: 'stop' }
+  | { readonly type: 'resume' }
   | { readonly type: 'chip_edited'; readonly id: string; readonly text: string }
   | { readonly type: 'chip_removed'; readonly id: string }
   /** Back into the composer, in front of what is there. */
@@ -115,6 +116,7 @@ export type SessionAction =
       readonly next: string | null;
       readonly from: string | null;
     }
+  | { readonly type: 'session_seen'; readonly session: UhpSession }
   | { readonly type: 'search_settled' }
   | { readonly type: 'session_deleted'; readonly sessionId: string }
   | { readonly type: 'shared'; readonly share: SessionShare | null }
@@ -140,7 +142,6 @@ export type PageAction =
   | {
       readonly type: 'booted';
       readonly preferences: Preferences;
-      readonly titles: Readonly<Record<string, string>>;
       readonly draft: Partial<Composer>;
     }
   /** About once a second while something is shown in seconds. */

@@ -54,6 +54,16 @@ test('C-051, B085: a decision carries the digest, is sent once, and stays readab
   ]);
 });
 
+test('C-072: what came of a decision is said once, whichever brings it first: the answer to it or the stream', () => {
+  const answer = { type: 'decided', approval: decided } as const;
+  const told = { type: 'approval_decided', approval: decided } as const;
+  const said = [waiting().do(verdict, answer).hear(told), waiting().do(verdict).hear(told).do(answer)].map(
+    ({ effects }) => effects.flatMap((effect) => (effect.type === 'announce' ? effect.text : [])),
+  );
+  for (const each of said)
+    expect(each).toEqual(['Working', 'bash waits for your decision', 'bash: Allowed once by owner']);
+});
+
 test('C-051: a conflict shows what was decided before; what is closed can be put away, what is open cannot', () => {
   const rig = waiting()
     .do(verdict)

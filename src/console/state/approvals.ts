@@ -2,24 +2,44 @@
 
 import { isUndecided } from './from-uhp.ts';
 import { responseOf } from './turn.ts';
-import { stay, withEffects, type Reduced } from './reduced.ts';
+import { andThen, stay, withEffects, type Reduced } from './reduced.ts';
+import { hasExpired, verdictText } from './verdict-text.ts';
 import type { Action } from './action.ts';
 import { turnOf, type AnswerState, type ApprovalCard, type ConsoleState } from './state.ts';
 import type { Approval, Decision } from './wire.ts';
 import type { Verdict } from './effect.ts';
 
+/** The list says which sessions wait for somebody. */
+const anewListed = { type: 'loadSessions', cursor: null } as const;
+
 export function upsertApproval(state: ConsoleState, approval: Approval): Reduced {
   const before = state.approvals.find((card) => card.approval.id === approval.id);
   if (before !== undefined)
-    return stay(
+    return announceOutcome(
+      state,
       change(state, approval.id, (card) => ({
         approval,
         answer: isUndecided(approval) ? card.answer : settled(card.answer),
       })),
+      approval.id,
     );
   const added: ConsoleState = { ...state, approvals: [...state.approvals, { approval, answer: { kind: 'none' } }] };
   if (!isUndecided(approval)) return stay(added);
-  return withEffects(added, { type: 'announce', text: `${approval.name} waits for your decision`, urgency: 'alert' });
+  return withEffects(added, anewListed, {
+    type: 'announce',
+    text: `${approval.name} waits for your decision`,
+    urgency: 'alert',
+  });
+}
+
+/** Once: the answer to a person's word and the event of the stream both bring it. */
+function announceOutcome(before: ConsoleState, after: ConsoleState, id: string): Reduced {
+  const find = ({ approvals }: ConsoleState) => approvals.find(({ approval }) => approval.id === id);
+  const [was, is] = [find(before), find(after)];
+  if (was === undefined || is === undefined || !isUndecided(was.approval) || isUndecided(is.approval))
+    return stay(after);
+  const text = `${is.approval.name}: ${verdictText(is, false)}`;
+  return withEffects(after, anewListed, { type: 'announce', text, urgency: 'status' });
 }
 
 /** A conflict stays told; the rest is in the record. */
@@ -69,7 +89,7 @@ export function takeDecision(state: ConsoleState, approval: Approval): Reduced {
   const next = decided.approvals.find((card) => card.approval.id !== approval.id && needsPerson(card));
   const target =
     next === undefined ? ({ kind: 'composer' } as const) : ({ kind: 'approval', id: next.approval.id } as const);
-  return withEffects(decided, { type: 'focus', target });
+  return andThen(announceOutcome(state, decided, approval.id), (told) => withEffects(told, { type: 'focus', target }));
 }
 
 export function refuseDecision(
@@ -93,10 +113,6 @@ export function dismissApproval(state: ConsoleState, approvalId: string, atMs: n
 
 export function needsPerson({ approval, answer }: ApprovalCard): boolean {
   return isUndecided(approval) && answer.kind !== 'closed' && answer.kind !== 'conflict';
-}
-
-export function hasExpired({ status, expires_at }: Approval, nowMs: number): boolean {
-  return status === 'expired' || (expires_at !== null && expires_at * 1_000 <= nowMs && status === 'pending');
 }
 
 function change(state: ConsoleState, id: string, to: (card: ApprovalCard) => ApprovalCard): ConsoleState {

@@ -25,6 +25,12 @@ export function submit(state: ConsoleState, id: string, atMs: number): Reduced {
     });
   if (attachments.some(({ kind }) => kind === 'uploading'))
     return withNotice(state, { id: 'uploading', text: 'A file is still on its way; send when it is there.' });
+  const failed = attachments.find(({ kind }) => kind === 'failed');
+  if (failed !== undefined)
+    return withNotice(state, {
+      id: 'uploading',
+      text: `${failed.name} did not reach the server: remove it, or attach it again, then send.`,
+    });
   const files = attachments.flatMap((file) => (file.kind === 'ready' ? [file.fileId] : []));
   const cleared: ConsoleState = { ...state, composer: { ...state.composer, draft: '', attachments: [] } };
   const message = { id, text: draft, attachments: files };
@@ -36,6 +42,8 @@ export function submit(state: ConsoleState, id: string, atMs: number): Reduced {
 /** A queue that rests goes on; otherwise there is nothing to send. */
 function submitNothing(state: ConsoleState, id: string, atMs: number): Reduced {
   if (state.queue.chips.length > 0) return sendNext({ ...state, queue: { ...state.queue, resting: false } }, atMs);
+  if (state.composer.attachments.length > 0)
+    return withNotice(state, { id: 'uploading', text: 'Say what is to be done with the files.' });
   return stay(
     withRows(state, [
       ...state.rows,

@@ -48,6 +48,8 @@ export type Effect =
     }
   /** Reads the response, when `delayMs` have passed. Answered by `response_read`, or `read_failed`. */
   | { readonly type: 'reread'; readonly turn: TurnId; readonly responseId: string; readonly delayMs: number }
+  /** Lets a paused task go on. Answered by `session_seen`, or `failed`. */
+  | { readonly type: 'resume'; readonly sessionId: string; readonly responseId: string }
   /** Answered by `steered` or `steer_failed`. */
   | { readonly type: 'steer'; readonly responseId: string; readonly messageId: string; readonly text: string }
   /** Answered by `decided` or `decide_failed`. */
@@ -64,6 +66,10 @@ export type Effect =
   | { readonly type: 'loadSessions'; readonly cursor: string | null }
   /** Answered by `search_settled`, when so much time has passed without another one. */
   | { readonly type: 'settleSearch'; readonly delayMs: number }
+  /** The session alone, as it stands. Answered by `session_seen`. */
+  | { readonly type: 'lookAtSession'; readonly sessionId: string }
+  /** Answered by `session_seen`, or `failed`. */
+  | { readonly type: 'renameSession'; readonly sessionId: string; readonly title: string }
   /** Answered by `session_deleted`, or `failed`. */
   | { readonly type: 'deleteSession'; readonly sessionId: string }
   /** Answered by `shared`, or `failed`. */
@@ -90,7 +96,6 @@ export type Effect =
   | {
       readonly type: 'savePreferences';
       readonly preferences: Preferences;
-      readonly titles: Readonly<Record<string, string>>;
     }
   /** Of the simple mode, where the page is all that keeps it: written by `toSnapshot`. */
   | { readonly type: 'saveRows'; readonly rows: readonly Row[] };

@@ -78,8 +78,10 @@ function ownEvent(event: OwnEvent): readonly TurnEvent[] {
   }
 }
 
-function waitingFor({ on, seconds, name, position }: Extract<OwnEvent, { type: 'reins.waiting' }>): TurnEvent {
-  return { type: 'waiting', on, seconds, name: position === undefined ? name : `number ${position} in the line` };
+function waitingFor(event: Extract<OwnEvent, { type: 'reins.waiting' }>): TurnEvent {
+  const { on, seconds, name, position, heard_seconds_ago: heardSecondsAgo = null } = event;
+  const what = position === undefined ? name : `number ${position} in the line`;
+  return { type: 'waiting', on, seconds, name: what, heardSecondsAgo };
 }
 
 function createdBy({ id, model, metadata }: UhpResponse): TurnEvent {

@@ -133,11 +133,15 @@ test('B150: after the end nothing that was delayed acts any more', () => {
 test('C-013: the status line tells what is waited for, and a reset tells the seconds to the retry', () => {
   const rig = createRig();
   expect(statusText(rig.state)).toBeNull();
-  const busy = busyRig().hear(created, { type: 'waiting', on: 'model', seconds: 25, name: null }).wait(0);
+  const busy = busyRig()
+    .hear(created, { type: 'waiting', on: 'model', seconds: 25, name: null, heardSecondsAgo: null })
+    .wait(0);
   expect(statusText(busy.state)).toBe('Waiting for the model · 25 s');
-  busy.hear({ type: 'waiting', on: 'capacity', seconds: 3, name: 'number 2 in the line' });
+  busy.hear({ type: 'waiting', on: 'tool', seconds: 40, name: 'bash', heardSecondsAgo: 3 });
+  expect(statusText(busy.wait(2_000).state)).toBe('Waiting for bash · 42 s · last sign of it 5 s ago');
+  busy.hear({ type: 'waiting', on: 'capacity', seconds: 3, name: 'number 2 in the line', heardSecondsAgo: null });
   expect(statusText(busy.state)).toBe('Waiting for a free place, number 2 in the line · 3 s');
-  busy.hear({ type: 'waiting', on: 'retry', seconds: 12, name: null });
+  busy.hear({ type: 'waiting', on: 'retry', seconds: 12, name: null, heardSecondsAgo: null });
   expect(statusText(busy.state)).toBe('Retrying in 12 s');
   busy.hear({ type: 'attempt_reset', index: 0, kept: '', retryInMs: 90_000 });
   expect(statusText(busy.state)).toBe('Retrying in 1 min 30 s');

@@ -3,6 +3,7 @@ import { bareEnd } from './end-line.ts';
 import { createRig, event } from './rig.ts';
 import { loadedRig, session, storedTurn } from './session-rig.ts';
 import { markOf, visibleSessions } from './session-list.ts';
+import { costText } from './usage.ts';
 import type { UhpSession } from './wire.ts';
 
 const another = (of: Partial<UhpSession>) => ({ ...session, ...of }) as UhpSession;
@@ -112,7 +113,9 @@ test('UD-48: what a session has cost is told when it is opened, grows by each tu
   expect(rig.state.spent).toEqual({
     reins_usage: { output_tokens: 15 },
     reins_cost: { dollars: 1, estimated: true },
+    reins_cost_partial: true,
   });
+  expect(costText(rig.state.spent)).toBe('at least $1.00');
   rig.do({ type: 'session_opened', sessionId: 'hsess2' });
   expect(rig.state.spent).toEqual({});
 });

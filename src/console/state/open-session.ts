@@ -2,6 +2,7 @@
 
 import { foldStored } from './from-history.ts';
 import { newTurn, type Turn } from './turn.ts';
+import { pausedBy } from './pause.ts';
 import { push } from './page.ts';
 import { maxRows, stay, withEffects, type Reduced } from './reduced.ts';
 import { saveDraft } from './save-draft.ts';
@@ -19,13 +20,12 @@ function blank(state: ConsoleState): ConsoleState {
   return { ...initialState, network, sessions, catalogue, preferences, notices, nowMs, composer };
 }
 
-export function boot(state: ConsoleState, { preferences, titles, draft }: Of<'booted'>): Reduced {
+export function boot(state: ConsoleState, { preferences, draft }: Of<'booted'>): Reduced {
   if (state.phase.name !== 'boot') return stay(state);
   const ready: ConsoleState = {
     ...state,
     phase: { name: 'ready' },
     preferences,
-    sessions: { ...state.sessions, titles },
     composer: { ...state.composer, ...draft },
   };
   return withEffects(ready, { type: 'loadSessions', cursor: null });
@@ -54,7 +54,13 @@ export function takeSession(state: ConsoleState, action: Of<'session_loaded'>): 
   const opened: ConsoleState = {
     ...state,
     phase: { name: 'ready' },
-    session: { kind: 'open', id: session.id, title: session.title, tip: turns.at(-1)?.id ?? null },
+    session: {
+      kind: 'open',
+      id: session.id,
+      title: session.title,
+      tip: turns.at(-1)?.id ?? null,
+      paused: pausedBy(session),
+    },
     rows: rows.slice(-maxRows),
     earlier: more || rows.length > maxRows ? 'more' : 'none',
     spent,

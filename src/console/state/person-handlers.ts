@@ -1,9 +1,10 @@
 import { askEarlier } from './load-earlier.ts';
 import { changeComposer, forkAt, kept, recallChip, recallPrompt, submit } from './composer.ts';
 import { changeChip } from './queue.ts';
-import { changeSearch, moreSessions, moveHighlight } from './session-list.ts';
+import { changeSearch, moreSessions, moveHighlight, renameSession } from './session-list.ts';
 import { dismissApproval, giveVerdict } from './approvals.ts';
 import { openSession } from './open-session.ts';
+import { resume } from './pause.ts';
 import { sessionIdOf, turnOf } from './state.ts';
 import { stay, withEffects } from './reduced.ts';
 import { toNewest } from './run-turn.ts';
@@ -15,6 +16,7 @@ export const personHandlers: Handlers<PersonAction['type']> = {
   draft_changed: (state, { draft }) => kept(changeComposer(state, { draft })),
   submit: (state, { id, atMs }) => submit(state, id, atMs),
   stop: (state, { atMs }) => stop(state, atMs),
+  resume,
   chip_edited: (state, { id, text }) =>
     kept(changeChip(state, id, (chip) => (chip.state === 'waiting' ? { ...chip, text } : chip))),
   chip_removed: (state, { id }) => kept(changeChip(state, id, (chip) => (chip.state === 'waiting' ? null : chip))),
@@ -41,12 +43,7 @@ export const personHandlers: Handlers<PersonAction['type']> = {
   forked: (state, { row }) => forkAt(state, row),
   fork_dropped: (state) => stay(changeComposer(state, { fork: null })),
   session_opened: (state, { sessionId }) => openSession(state, sessionId),
-  session_renamed(state, { sessionId, title }) {
-    const { [sessionId]: _before, ...others } = state.sessions.titles;
-    const titles = title.trim() === '' ? others : { ...others, [sessionId]: title.trim() };
-    const next = { ...state, sessions: { ...state.sessions, titles } };
-    return withEffects(next, { type: 'savePreferences', preferences: state.preferences, titles });
-  },
+  session_renamed: (state, { sessionId, title }) => renameSession(state, sessionId, title),
   session_delete_confirmed: (state, { sessionId }) =>
     withEffects({ ...state, overlay: null }, { type: 'deleteSession', sessionId }),
   share_asked(state, { want }) {
@@ -63,9 +60,6 @@ export const personHandlers: Handlers<PersonAction['type']> = {
   notice_dismissed: (state, { id }) => stay({ ...state, notices: state.notices.filter((each) => each.id !== id) }),
   preferences_changed(state, { change }) {
     const preferences = { ...state.preferences, ...change };
-    return withEffects(
-      { ...state, preferences },
-      { type: 'savePreferences', preferences, titles: state.sessions.titles },
-    );
+    return withEffects({ ...state, preferences }, { type: 'savePreferences', preferences });
   },
 };

@@ -5,6 +5,7 @@
 // E3. Number 0 begins the turn anew: a stream that is read from the start replaces what was put together otherwise.
 
 import { endTurn, titleOf } from './run-turn.ts';
+import { doubtPause } from './pause.ts';
 import { growRows, restart } from './grow-rows.ts';
 import { saveDraft } from './save-draft.ts';
 import { steerWaiting } from './queue.ts';
@@ -28,7 +29,8 @@ export function receive(state: ConsoleState, { turn: id, from, events, atMs }: R
       return reread(state, turn, from.responseId);
     case 'next': {
       const shown = from.number <= turn.replayUntil ? events.filter(({ type }) => type !== 'reasoning_delta') : events;
-      return andThen(name(advance(state, turn, from.number), from.responseId), (next) => takeAll(next, shown, atMs));
+      const named = name(advance(state, turn, from.number), from.responseId);
+      return andThen(andThen(named, doubtPause), (next) => takeAll(next, shown, atMs));
     }
   }
 }
@@ -137,7 +139,7 @@ function openedBy(
   const title = asked?.kind === 'user' ? titleOf(asked.text) : '';
   const opened: ConsoleState = {
     ...known,
-    session: { kind: 'open', id: sessionId, title, tip: responseId },
+    session: { kind: 'open', id: sessionId, title, tip: responseId, paused: 'no' },
     files: [],
     todos: null,
     spent: {},
@@ -182,7 +184,13 @@ function activityAfter(before: Activity, event: TurnEvent, atMs: number): Activi
     case 'waiting':
       return event.on === 'retry'
         ? { kind: 'retrying', untilMs: atMs + event.seconds * 1_000 }
-        : { kind: 'waiting', on: event.on, name: event.name, sinceMs: atMs - event.seconds * 1_000 };
+        : {
+            kind: 'waiting',
+            on: event.on,
+            name: event.name,
+            sinceMs: atMs - event.seconds * 1_000,
+            heardMs: event.heardSecondsAgo === null ? null : atMs - event.heardSecondsAgo * 1_000,
+          };
     case 'attempt_reset':
       return { kind: 'retrying', untilMs: event.retryInMs === null ? null : atMs + event.retryInMs };
     case 'text_delta':

@@ -62,7 +62,7 @@ export function createRig({ transport = 'task', from = initialState }: RigOption
       return rig.do({ type: 'tick' });
     },
   };
-  return rig.do({ type: 'booted', preferences, titles: {}, draft: {} });
+  return rig.do({ type: 'booted', preferences, draft: {} });
 }
 
 /** A page on which `hi` was just sent, as turn `m1`. */

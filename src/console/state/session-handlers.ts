@@ -1,5 +1,5 @@
 import { changeAttachment } from './composer.ts';
-import { forgetSession, settleSearch, takeSessions } from './session-list.ts';
+import { forgetSession, seeSession, settleSearch, takeSessions } from './session-list.ts';
 import { loadApprovals } from './approvals.ts';
 import { missSession, restoreRows, takeFound, takeSession } from './open-session.ts';
 import { stay } from './reduced.ts';
@@ -16,6 +16,7 @@ export const sessionHandlers: Handlers<SessionAction['type']> = {
   approvals_loaded: (state, { approvals }) => loadApprovals(state, approvals),
   files_loaded: (state, { files }) => stay({ ...state, files }),
   sessions_loaded: takeSessions,
+  session_seen: (state, { session }) => seeSession(state, session),
   search_settled: settleSearch,
   session_deleted: (state, { sessionId }) => forgetSession(state, sessionId),
   shared: (state, { share }) =>

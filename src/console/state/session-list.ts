@@ -2,6 +2,7 @@
 
 import { stay, withEffects, type Reduced } from './reduced.ts';
 import { openSession } from './open-session.ts';
+import { pausedBy } from './pause.ts';
 import { sessionIdOf, type ConsoleState, type SessionList } from './state.ts';
 import type { Action } from './action.ts';
 import type { UhpSession } from './wire.ts';
@@ -18,10 +19,31 @@ export function takeSessions(
   const deeper = from === null && others.length > 0;
   const items = [...sessions, ...others].toSorted((a, b) => b.updated_at - a.updated_at);
   const list: SessionList = { ...state.sessions, items, next: deeper ? state.sessions.next : next, loading: false };
-  const open = state.session.kind === 'open' ? items.find(({ id }) => id === sessionIdOf(state)) : undefined;
-  const session =
-    open === undefined || state.session.kind !== 'open' ? state.session : { ...state.session, title: open.title };
-  return findMore({ ...state, sessions: list, session });
+  const open = sessions.find(({ id }) => id === sessionIdOf(state));
+  const listed = { ...state, sessions: list };
+  return findMore(open === undefined ? listed : asTold(listed, open));
+}
+
+/** One of them, as it stands by now. */
+export function seeSession(state: ConsoleState, session: UhpSession): Reduced {
+  const items = state.sessions.items.map((each) => (each.id === session.id ? session : each));
+  return stay(asTold({ ...state, sessions: { ...state.sessions, items } }, session));
+}
+
+/** What the open session is told of itself. */
+function asTold(state: ConsoleState, told: UhpSession): ConsoleState {
+  const { session } = state;
+  if (session.kind !== 'open' || session.id !== told.id) return state;
+  return { ...state, session: { ...session, title: told.title, paused: pausedBy(told) } };
+}
+
+/** Shown at once; an empty title changes nothing. */
+export function renameSession(state: ConsoleState, sessionId: string, given: string): Reduced {
+  const title = given.trim();
+  const known = state.sessions.items.find(({ id }) => id === sessionId);
+  if (title === '') return stay(state);
+  const renamed = known === undefined ? state : seeSession(state, { ...known, title }).state;
+  return withEffects(renamed, { type: 'renameSession', sessionId, title });
 }
 
 /** A search goes on through the pages that are not here yet. */
@@ -51,10 +73,10 @@ export function settleSearch(state: ConsoleState): Reduced {
   return findMore({ ...state, sessions: { ...state.sessions, applied: query.trim(), highlighted: null } });
 }
 
-export function visibleSessions({ items, applied, titles }: SessionList): readonly UhpSession[] {
+export function visibleSessions({ items, applied }: SessionList): readonly UhpSession[] {
   const words = applied.toLowerCase();
   if (words === '') return items;
-  return items.filter(({ id, title }) => `${titles[id] ?? title}\n${id}`.toLowerCase().includes(words));
+  return items.filter(({ id, title }) => `${title}\n${id}`.toLowerCase().includes(words));
 }
 
 /** Arrow keys stop at both ends. */
@@ -73,9 +95,10 @@ export function forgetSession(state: ConsoleState, sessionId: string): Reduced {
   return sessionIdOf(state) === sessionId ? openSession(without, null) : stay(without);
 }
 
-export type SessionMark = 'waiting' | 'running' | 'failed' | 'idle';
+export type SessionMark = 'waiting' | 'paused' | 'running' | 'failed' | 'idle';
 
-export function markOf({ status, reins_pending: pending = 0 }: UhpSession): SessionMark {
+export function markOf({ status, reins_pending: pending = 0, reins_paused: isPaused }: UhpSession): SessionMark {
   if (pending > 0) return 'waiting';
+  if (isPaused === true) return 'paused';
   return status === 'in_progress' ? 'running' : status === 'failed' ? 'failed' : 'idle';
 }

@@ -50,8 +50,15 @@ export type Phase =
 export type OpenSession =
   | { readonly kind: 'new' }
   | { readonly kind: 'loading'; readonly id: string }
-  /** `tip`: what the next message continues; null: nothing. */
-  | { readonly kind: 'open'; readonly id: string; readonly title: string; readonly tip: string | null }
+  | {
+      readonly kind: 'open';
+      readonly id: string;
+      readonly title: string;
+      /** What the next message continues; null: nothing. */
+      readonly tip: string | null;
+      /** Whether its task was let come to rest; `unsure`: it was, and something was heard of it since, so it is asked. */
+      readonly paused: 'no' | 'yes' | 'unsure';
+    }
   | { readonly kind: 'missing'; readonly id: string; readonly message: string };
 
 /** What lies before the first row. */
@@ -129,8 +136,6 @@ export interface SessionList {
   readonly query: string;
   readonly applied: string;
   readonly highlighted: string | null;
-  /** Titles that a person gave here, by session. */
-  readonly titles: Readonly<Record<string, string>>;
 }
 
 export interface Catalogue {
@@ -177,7 +182,7 @@ export const initialState: ConsoleState = {
   lastTurn: null,
   spent: {},
   share: { kind: 'unknown' },
-  sessions: { items: [], next: null, loading: false, query: '', applied: '', highlighted: null, titles: {} },
+  sessions: { items: [], next: null, loading: false, query: '', applied: '', highlighted: null },
   catalogue: { models: null, harnesses: [], steering: false },
   preferences: { transport: 'task', enter: 'send', theme: 'system' },
   overlay: null,

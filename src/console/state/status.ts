@@ -1,5 +1,7 @@
 import { durationText } from './usage.ts';
-import { hasExpired, needsPerson } from './approvals.ts';
+import { hasExpired } from './verdict-text.ts';
+import { needsPerson } from './approvals.ts';
+import { isPaused } from './pause.ts';
 import { responseOf, type Activity } from './turn.ts';
 import { turnOf, type ConsoleState } from './state.ts';
 
@@ -15,7 +17,8 @@ export function statusText(state: ConsoleState, nowMs = state.nowMs): string | n
   const asks = state.approvals.some(
     (card) => card.approval.response_id === responseOf(turn) && needsPerson(card) && !hasExpired(card.approval, nowMs),
   );
-  return asks ? 'Waiting for your decision' : activityText(turn.activity, nowMs);
+  if (asks) return 'Waiting for your decision';
+  return isPaused(state) ? 'Paused' : activityText(turn.activity, nowMs);
 }
 
 function triedAgain(link: { readonly kind: string; readonly tries?: number }): boolean {
@@ -32,7 +35,8 @@ function activityText(activity: Activity, nowMs: number): string {
         tool: activity.name ?? 'a tool',
         capacity: `a free place${activity.name === null ? '' : `, ${activity.name}`}`,
       }[activity.on];
-      return `Waiting for ${what} · ${durationText(nowMs - activity.sinceMs)}`;
+      const heard = activity.heardMs === null ? '' : ` · last sign of it ${durationText(nowMs - activity.heardMs)} ago`;
+      return `Waiting for ${what} · ${durationText(nowMs - activity.sinceMs)}${heard}`;
     }
     case 'retrying': {
       const left = activity.untilMs === null ? 0 : activity.untilMs - nowMs;

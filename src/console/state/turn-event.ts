@@ -53,6 +53,8 @@ export type TurnEvent =
       readonly on: 'model' | 'retry' | 'tool' | 'capacity';
       readonly seconds: number;
       readonly name: string | null;
+      /** Since the newest sign that the connection lives; null: it is not told. */
+      readonly heardSecondsAgo: number | null;
     }
   | { readonly type: 'todos_updated'; readonly todos: Todos }
   | { readonly type: 'approval_required' | 'recovery_required' | 'approval_decided'; readonly approval: Approval }

@@ -30,6 +30,8 @@ export type Activity =
       readonly on: 'model' | 'tool' | 'capacity';
       readonly name: string | null;
       readonly sinceMs: number;
+      /** The last that was heard of it, which is no progress; null: it is not told. */
+      readonly heardMs: number | null;
     }
   | { readonly kind: 'retrying'; readonly untilMs: number | null };
 

@@ -11,13 +11,13 @@ export function usageText({ reins_usage: usage = {} }: Spent): string | null {
   return parts.length === 0 ? null : parts.join(' · ');
 }
 
-/** `$0.0412`; `about` where a price, or a part of what was used, is not known for sure. Null: no price is known. */
-export function costText({ reins_cost: cost }: Spent): string | null {
+/** `$0.0412`; `about` where a price is not known for sure, `at least` where there is none of a part. Null: none is known. */
+export function costText({ reins_cost: cost, reins_cost_partial: isPartial }: Spent): string | null {
   if (cost === undefined) return null;
   const { dollars, estimated } = cost;
   const small = dollars > 0 && dollars < 0.000_1;
   const digits = dollars !== 0 && dollars < 1 ? 4 : 2;
-  return `${estimated ? 'about ' : ''}${small ? 'under $0.0001' : `$${dollars.toFixed(digits)}`}`;
+  return `${isPartial === true ? 'at least ' : estimated ? 'about ' : ''}${small ? 'under $0.0001' : `$${dollars.toFixed(digits)}`}`;
 }
 
 /** Tokens and money in one line; null where nothing is known. */

@@ -6,7 +6,7 @@ import type { Client, TurnItem } from '../../client/index.ts';
 export type { OutputItem, SessionShare, TaskEvent, UhpFile, UhpResponse, UhpSession } from '../../client/index.ts';
 
 /** Tokens and money. What nobody counted, or has no price, is absent. */
-export type Spent = Pick<TurnItem, 'reins_usage' | 'reins_cost'>;
+export type Spent = Pick<TurnItem, 'reins_usage' | 'reins_cost' | 'reins_cost_partial'>;
 export type Approval = Awaited<ReturnType<Client['approvals']['get']>>;
 export type Decision = Parameters<Client['approvals']['decide']>[1];
 export type Answers = Parameters<Client['approvals']['answer']>[1];

@@ -107,7 +107,7 @@ export interface EngineSession extends OpenSessionOptions {
 export function openEngineSession(session: EngineSession): HarnessSession {
   const { history, todos, workspace } = session;
   const run = (logged: RunState, options: TurnOptions, leftBy: LeftBy | null) => {
-    const { signal, pause, compactions } = options;
+    const { signal, pause, compactions, leaveBefore } = options;
     const state = session.dress?.(logged) ?? logged;
     let current = state;
     return runLoop(session.parts({ current: () => current, pause }), {
@@ -119,6 +119,7 @@ export function openEngineSession(session: EngineSession): HarnessSession {
       pause,
       rules: () => options.rules(),
       compactions,
+      ...(leaveBefore === undefined ? {} : { leaveBefore }),
       recovering: leftBy !== null,
       ...(leftBy === null ? {} : { leftBy }),
       people: { how: 'park' },

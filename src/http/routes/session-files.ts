@@ -33,8 +33,8 @@ export function sessionFileRoutes(services: Services, preview: PdfPreview | null
         GET: {
           scope: 'read',
           async handle(call) {
-            const { record, handle } = await openFile(services, call.caller.principal, pairOf(call));
-            return sendFile(call, { ...record, handle });
+            const { record, content } = await openFile(services, call.caller.principal, pairOf(call));
+            return sendFile(call, { ...record, content });
           },
         },
       },
@@ -57,19 +57,18 @@ async function sendAll(services: Services, call: Call): Promise<unknown> {
 }
 
 async function sendPreview(services: Services, preview: PdfPreview | null, call: Call): Promise<unknown> {
-  const { record, handle } = await openFile(services, call.caller.principal, pairOf(call));
+  const { record, content } = await openFile(services, call.caller.principal, pairOf(call));
   try {
     if (preview === null) throw previewError(501, 'This server makes no previews.');
-    const pdf = await preview.convert(handle, record.filename, call.signal());
-    const { size } = await pdf.stat();
+    const pdf = await preview.convert(content, record.filename, call.signal());
     const filename = `${record.filename}.pdf`;
-    return await sendFile(call, { handle: pdf, filename, bytes: size, sha256: `${record.sha256}-pdf` });
+    return await sendFile(call, { content: pdf, filename, bytes: pdf.bytes, sha256: `${record.sha256}-pdf` });
   } catch (cause) {
     if (cause instanceof PreviewBusyError) throw previewsWait();
     if (!(cause instanceof PreviewFailedError)) throw cause;
     throw previewError(502, 'This file could not be made a PDF.', cause);
   } finally {
-    await handle.close();
+    await content[Symbol.asyncDispose]();
   }
 }
 

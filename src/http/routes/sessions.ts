@@ -1,11 +1,12 @@
 // Sessions over HTTP: U-075 to U-078, U-085, U-086.
 
 import { cancelSession } from '../../tasks/cancel-task.ts';
-import { decodeCursor, encodeCursor } from '../../protocol/uhp/session.ts';
+import { decodeCursor, encodeCursor, parseRename } from '../../protocol/uhp/session.ts';
 import { deleteSession } from '../../tasks/delete-session.ts';
 import { idOf, type Call, type Route, type Verb } from '../route.ts';
 import { listSessions, readSession, readTurns } from '../../tasks/read-sessions.ts';
 import { pageOf, queryOf } from '../request-fields.ts';
+import { renameSession } from '../../tasks/rename-session.ts';
 import type { Services } from '../../tasks/services.ts';
 
 export function sessionRoutes(services: Services): readonly Route[] {
@@ -24,6 +25,19 @@ export function sessionRoutes(services: Services): readonly Route[] {
       verbs: {
         GET: { scope: 'read', handle: (call) => readSession(services, call.caller.principal, idOf(call)) },
         DELETE: removal,
+      },
+    },
+    {
+      path: '/v1/reins/sessions/:id',
+      verbs: {
+        PATCH: {
+          scope: 'tasks',
+          handle: (call) =>
+            renameSession(services, call.caller.principal, {
+              sessionId: idOf(call),
+              title: parseRename(call.request.body),
+            }),
+        },
       },
     },
     // The older name of the same (U-086).

@@ -84,9 +84,11 @@ const model = open({
   backend: z.string(),
   available: z.boolean(),
   default: z.boolean(),
+  reins_why: z.string().optional().describe('Why it is not available, and how it would be'),
 }).meta({ id: 'Model' });
 export const modelCatalog = open({
   backends: z.record(z.string(), open({ default: z.string(), models: many(model) })),
+  reins_not_installed: many(open({ base: z.string(), label: z.string(), why: z.string() })).optional(),
 }).meta({ id: 'ModelCatalog' });
 export const harnessModels = open({
   harness_id: id('chrn_'),
@@ -129,6 +131,7 @@ const spent = {
   reins_cost: open({ dollars: z.number().min(0), estimated: z.boolean() })
     .optional()
     .describe('Absent: the price of no model of it is known'),
+  reins_cost_partial: z.literal(true).optional().describe('More was used, at a price that is not known'),
 };
 export const response = open({
   id: id('resp_'),
@@ -142,7 +145,7 @@ export const response = open({
   output: many(outputItem),
   store: z.boolean(),
   usage: tokens.nullable(),
-  metadata: object.describe('session_id and harness_id are always there; reins_cost as of a turn'),
+  metadata: object.describe('session_id and harness_id are always there; reins_cost as of a turn; reins_paused'),
 }).meta({ id: 'Response' });
 export const inputItems = open({ object: z.literal('list'), data: many(z.json()) });
 
@@ -185,6 +188,8 @@ export const session = open({
   updated_at: seconds,
   reins_forked_from: id('resp_').optional(),
   reins_pending: count.optional(),
+  reins_paused: z.literal(true).optional(),
+  reins_shared: z.literal(true).optional().describe('Told where one session is read'),
 }).meta({ id: 'Session' });
 export const sessionPage = open({ sessions: many(session), next_cursor: z.string().nullable() });
 const turn = open({
@@ -304,7 +309,11 @@ export const webhook = open({
 export const webhooks = open({ webhooks: many(webhook) });
 export const audit = open({ entries: many(object), next_cursor: z.string().nullable() });
 export const usage = open({ principal: z.string() });
-export const health = open({ status: z.string() });
+export const health = open({
+  status: z.string(),
+  reason: z.string().optional().describe('Why it takes no work'),
+  node: z.string().describe('Names the process that answered; another one after each start'),
+});
 export const harnessList = open({ harnesses: many(harness) });
 export const anything = object;
 

@@ -8,7 +8,7 @@ import { createResponseBody } from '../uhp/request.ts';
 import { harnessBody } from '../uhp/harness-write.ts';
 import { newKey } from '../uhp/key.ts';
 import { signInBody } from '../uhp/console-session.ts';
-import { shareBody } from '../uhp/session.ts';
+import { renameBody, shareBody } from '../uhp/session.ts';
 import { steerBody } from '../uhp/steer.ts';
 import { webhookBody } from '../uhp/webhook.ts';
 import type { ZodType } from 'zod';
@@ -263,6 +263,22 @@ export const operations: Readonly<Record<string, Operation>> = {
     body: steerBody,
     answer: answers.message,
     errors: ['response_not_found', 'reins_task_ended', 'reins_idempotency_conflict', 'reins_capability_unsupported'],
+  },
+  'POST /v1/reins/responses/:id/pause': {
+    summary: 'Let a task come to rest: what it has begun ends, nothing new begins',
+    answer: answers.response,
+    errors: ['response_not_found'],
+  },
+  'POST /v1/reins/responses/:id/resume': {
+    summary: 'Let a paused task go on',
+    answer: answers.response,
+    errors: ['response_not_found', 'reins_task_pausing'],
+  },
+  'PATCH /v1/reins/sessions/:id': {
+    summary: 'Give a session a title',
+    body: renameBody,
+    answer: answers.session,
+    errors: ['session_not_found', 'session_expired'],
   },
   'GET /v1/reins/sessions/:id/queue': {
     summary: 'Follow-ups that wait',

@@ -102,16 +102,23 @@ test('UP-01: schemas of plugins are named exactly where plugins can be installed
   ]);
 });
 
-test('U-140 to U-142: models are listed by base, and the harness’s own default is marked', () => {
+test('U-140 to U-142: models are listed by base, the harness’s own default is marked, and what is missing says why', () => {
   const backend = {
     base: 'native',
     defaultModel: 'demo',
     models: [
-      { id: 'demo', label: 'Demo', available: true },
-      { id: 'gpt-5.4', label: 'GPT', available: false },
+      { id: 'demo', label: 'Demo', available: true, why: 'It is built in.' },
+      { id: 'gpt-5.4', label: 'GPT', available: false, why: 'Set OPENAI_API_KEY to use it.' },
     ],
   };
-  expect(toModelCatalog([backend]).backends['native']?.default).toBe('demo');
+  const missing = [{ base: 'pi', label: 'Pi', why: 'Pi is not installed: npm install' }];
+  const catalog = toModelCatalog({ backends: [backend], missing });
+  expect(catalog.backends['native']?.default).toBe('demo');
+  expect(catalog.backends['native']?.models.map(({ reins_why }) => reins_why)).toEqual([
+    undefined,
+    'Set OPENAI_API_KEY to use it.',
+  ]);
+  expect(catalog.reins_not_installed).toEqual(missing);
   const models = toHarnessModels(harnessIds.make('1'), backend, 'gpt-5.4');
   expect(models.models.map((model) => model.default)).toEqual([false, true]);
 });

@@ -7,11 +7,17 @@ export type UhpModel = {
   readonly backend: string;
   readonly available: boolean;
   readonly default: boolean;
+  /** Why it is not available, and how it would be; absent: it is. */
+  readonly reins_why?: string;
 };
+
+/** A harness that could be had: its program is not here. */
+export type MissingBase = { readonly base: string; readonly label: string; readonly why: string };
 
 /** U-140: keyed by harness base (UD-85). */
 export type ModelCatalog = {
   readonly backends: Readonly<Record<string, { readonly default: string; readonly models: readonly UhpModel[] }>>;
+  readonly reins_not_installed?: readonly MissingBase[];
 };
 
 /** U-141. `fallback` is there only where a harness opted in to substitution (UD-85). */
@@ -25,15 +31,26 @@ export type HarnessModels = {
 export interface BackendFacts {
   readonly base: string;
   readonly defaultModel: string;
-  readonly models: readonly { readonly id: string; readonly label: string; readonly available: boolean }[];
+  readonly models: readonly {
+    readonly id: string;
+    readonly label: string;
+    readonly available: boolean;
+    readonly why: string;
+  }[];
 }
 
-export function toModelCatalog(backends: readonly BackendFacts[]): ModelCatalog {
+export function toModelCatalog({
+  backends,
+  missing,
+}: {
+  readonly backends: readonly BackendFacts[];
+  readonly missing: readonly MissingBase[];
+}): ModelCatalog {
   const entries = backends.map((backend) => [
     backend.base,
     { default: backend.defaultModel, models: toModels(backend, backend.defaultModel) },
   ]);
-  return { backends: Object.fromEntries(entries) };
+  return { backends: Object.fromEntries(entries), reins_not_installed: missing };
 }
 
 /** @param defaultModel  The harness's own default; null = its base's. */
@@ -47,11 +64,12 @@ export function toHarnessModels(
 }
 
 function toModels(backend: BackendFacts, defaultModel: string): UhpModel[] {
-  return backend.models.map(({ id, label, available }) => ({
+  return backend.models.map(({ id, label, available, why }) => ({
     id,
     label,
     backend: backend.base,
     available,
     default: id === defaultModel,
+    ...(available ? {} : { reins_why: why }),
   }));
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { checkFields, readBody } from './parse-body.ts';
+import { checkFields, parseBody, readBody } from './parse-body.ts';
 import { InvalidInputError } from '../../core/errors.ts';
 import { parsedOrText } from '../../core/json.ts';
 import { sessionIds } from '../../core/ids.ts';
@@ -20,6 +20,10 @@ export type UhpSession = {
   readonly reins_forked_from?: RunId;
   /** Open approvals and questions; absent when there are none (UR-03). */
   readonly reins_pending?: number;
+  /** Its task was paused, and does nothing until it is resumed. */
+  readonly reins_paused?: true;
+  /** It is published (U-380); told where one session is read. */
+  readonly reins_shared?: true;
 };
 
 /** What was used, as far as it is known; a task tells it when it has ended. */
@@ -27,6 +31,8 @@ export type UhpSpent = {
   readonly reins_usage?: UhpUsage;
   /** Absent: the price of no model of it is known. */
   readonly reins_cost?: UhpCost;
+  /** Something else was used, at a price that is not known: the cost is at least this. */
+  readonly reins_cost_partial?: true;
 };
 
 /** One task of a session, to be shown (U-356). */
@@ -106,6 +112,20 @@ export function decodeCursor(cursor: string): SessionPlace {
 }
 
 export const shareBody = z.looseObject({ enabled: z.boolean('must be true or false').nullish() });
+
+const maxTitle = 200;
+
+export const renameBody = z.object({
+  title: z
+    .string('must be a string')
+    .transform((title) => title.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim())
+    .pipe(z.string().min(1, 'must not be empty').max(maxTitle, `must have at most ${maxTitle} characters`)),
+});
+
+/** The title that a person gives, as one line. @throws InvalidInputError */
+export function parseRename(body: unknown): string {
+  return parseBody(renameBody, body).title;
+}
 
 /** Whether a session is to be published; no body means that it is (U-380). @throws InvalidInputError */
 export function parseShare(body: unknown): boolean {

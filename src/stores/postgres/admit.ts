@@ -1,13 +1,13 @@
 import { admitted } from '../rows/admitted.ts';
 import type { RunId } from '../../core/ids.ts';
 import { encodeEvents } from '../event-codec.ts';
-import { capReached, capWindowMs } from '../principal-store.ts';
+import { capReached, capWindowMs, quotaReached } from '../principal-store.ts';
 import { flag, integer, nullable, text } from '../rows/columns.ts';
 import { runId } from '../rows/records.ts';
 import type { Admission, AdmitResult } from '../store.ts';
 import { claimContents, shareContents } from './contents.ts';
 import { keyOf, lockName, type Database, type Reads, type Transaction, type Value } from './database.ts';
-import { taskCounts } from './principals.ts';
+import { spendingOf, taskCounts } from './principals.ts';
 
 /**
  * All that starts a task, or the reason why not, in one transaction: of many that race exactly one finds the key unused,
@@ -25,6 +25,7 @@ export async function admit(db: Database, admission: Admission): Promise<AdmitRe
       (await findMissing(tx, admission)) ??
       (await findParentOver(tx, admission)) ??
       (await findCap(tx, admission)) ??
+      (await findQuota(tx, admission)) ??
       (await takeSession(tx, admission)) ??
       (await start(tx, admission, body))
     );
@@ -60,6 +61,13 @@ async function findCap(tx: Reads, { principal, caps, atMs }: Admission): Promise
   if (caps === undefined) return null;
   const reached = capReached(caps, await taskCounts(tx, principal, atMs - capWindowMs), atMs);
   return reached === null ? null : { outcome: 'limited', ...reached };
+}
+
+/** After the tasks at work: one of them that has ended since is charged by now. */
+async function findQuota(tx: Reads, { principal, quota }: Admission): Promise<AdmitResult | null> {
+  if (quota === undefined) return null;
+  const reached = quotaReached(quota, await spendingOf(tx, principal, quota.day));
+  return reached === null ? null : { outcome: 'exhausted', ...reached };
 }
 
 const insertSession = `
@@ -129,7 +137,7 @@ const insertLog = `
   INSERT INTO event_batches (run_no, first_seq, last_seq, committed, body) VALUES ($1, 1, $2, true, $3)`;
 
 async function start(tx: Transaction, admission: Admission, body: string): Promise<AdmitResult> {
-  const { events, newSession: _, caps: _caps, ...rest } = admission;
+  const { events, newSession: _, caps: _caps, quota: _quota, ...rest } = admission;
   const { idempotency, queued, parentRunId = null, uploads = [], atMs, ...facts } = rest;
   const { runId: id, sessionId, harnessId, principal, previousRunId, store, owner } = facts;
   const turn = await nextTurn(tx, sessionId);

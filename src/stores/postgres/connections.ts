@@ -13,6 +13,8 @@ export type Send = (sql: string, values?: readonly Value[]) => Promise<pg.QueryR
 export interface Connections {
   /** @throws StatementFailure  Also where there is no connection to be had. */
   use<T>(work: (send: Send) => Promise<T>): Promise<T>;
+  /** How many there are, how many of them are lent, and who waits for one. */
+  load(): { readonly open: number; readonly used: number; readonly waiting: number };
   close(): Promise<void>;
 }
 
@@ -53,7 +55,11 @@ export function openConnections({ url, connections, onStatement }: ConnectionsOp
     }
   }
 
-  return { use, close: () => pool.end() };
+  return {
+    use,
+    load: () => ({ open: pool.totalCount, used: pool.totalCount - pool.idleCount, waiting: pool.waitingCount }),
+    close: () => pool.end(),
+  };
 }
 
 function storable(value: Value): unknown {

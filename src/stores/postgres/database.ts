@@ -12,7 +12,7 @@
 import { createHash } from 'node:crypto';
 import { sleep, type Clock } from '../../core/clock.ts';
 import type { Fields } from '../rows/columns.ts';
-import { openConnections, type ConnectionsOptions, type Send, type Value } from './connections.ts';
+import { openConnections, type Connections, type ConnectionsOptions, type Send, type Value } from './connections.ts';
 import { isLost, StatementFailure, storageError } from './failures.ts';
 
 export type { Value } from './connections.ts';
@@ -34,6 +34,7 @@ export interface Transaction extends Reads {
 export interface Database extends Reads, AsyncDisposable {
   /** `durable`: synced to the disk before it resolves; else the last moments of it may go with a crash of the database (E-803). */
   transaction<T>(sync: 'durable' | 'fast', body: (tx: Transaction) => Promise<T>): Promise<T>;
+  readonly load: Connections['load'];
 }
 
 export interface DatabaseOptions extends ConnectionsOptions {
@@ -101,6 +102,7 @@ export function openDatabase({ clock, patienceMs, ...options }: DatabaseOptions)
   return {
     ...readsOf((sql, values) => patiently(() => connections.use((send) => send(sql, values)))),
     transaction: (sync, body) => patiently(() => attempt(sync, body)),
+    load: () => connections.load(),
     async [Symbol.asyncDispose]() {
       isOpen = false;
       await connections.close();

@@ -75,6 +75,10 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
     ...principalMethods(db),
     ...webhookMethods(db),
     alone: (work) => alone(db, work),
+    figures() {
+      const { waiting, ...connections } = db.load();
+      return { connections, waiting, isListening: wakeUps?.isListening ?? null };
+    },
     [Symbol.asyncDispose]: () => rest.disposeAsync(),
   };
 }

@@ -72,7 +72,7 @@ function spendingMethods(db: Database): Pick<PrincipalStore, 'spending' | 'spend
   };
 }
 
-async function spendingOf(db: Reads, principal: string, day: string): Promise<Spending> {
+export async function spendingOf(db: Reads, principal: string, day: string): Promise<Spending> {
   const row = await db.get('SELECT * FROM spending WHERE principal = $1 AND day = $2', principal, day);
   if (row === undefined) return { tokens: 0, dollars: 0, uploadBytes: 0 };
   return {

@@ -1,13 +1,14 @@
 import type { RunId } from '../../core/ids.ts';
 import type { RunRecord, Store } from '../store.ts';
 import { integer } from '../rows/columns.ts';
-import { readable, runId, runRecord, unfinishedRun } from '../rows/records.ts';
+import { readable, runHead, runId, runRecord, unfinishedRun } from '../rows/records.ts';
 import { tipOf } from './admit.ts';
 import { write, type Database, type Reads, type Transaction } from './database.ts';
 
 type RunMethods = Pick<
   Store,
   | 'run'
+  | 'heads'
   | 'unfinishedRuns'
   | 'tip'
   | 'runIdsOfSession'
@@ -19,6 +20,8 @@ type RunMethods = Pick<
   | 'countTakeover'
 >;
 
+const selectHeads =
+  'SELECT run_id, last_seq, status FROM runs JOIN heads USING (run_no) WHERE run_id = ANY($1::text[])';
 const selectUnfinished = `
   SELECT run_id, harness_id, owner, control, phase, created_at,
     (SELECT count(*) FROM approvals WHERE approvals.run_no = runs.run_no AND decided IS NULL) AS open_approvals
@@ -27,6 +30,7 @@ const selectUnfinished = `
 export function runMethods(db: Database): RunMethods {
   return {
     run: (id) => findRun(db, id),
+    heads: async (ids) => readable(await db.all(selectHeads, ids), runHead),
     unfinishedRuns: async () => readable(await db.all(selectUnfinished), unfinishedRun),
     tip: (session) => tipOf(db, session),
     async runIdsOfSession(session) {

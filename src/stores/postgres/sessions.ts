@@ -29,6 +29,10 @@ export function sessionMethods(db: Database): SessionMethods {
       return row === undefined ? null : nullable(row, 'fork_history', forkHistory);
     },
     expireSessions: (due) => db.transaction('durable', (tx) => expireSessions(tx, due)),
+    async renameSession(key, title) {
+      const sql = 'UPDATE sessions SET title = $2 WHERE session_id = $1 AND expired_at IS NULL AND deleted_at IS NULL';
+      return (await write(db, sql, key, title)) > 0;
+    },
     deleteSession: (key) => deleteSession(db, key),
     familyOf: async (key) => (await db.all(selectTree, key)).map(member),
     async isSessionDeleted(key) {

@@ -1,5 +1,5 @@
-// What nodes tell each other: that the log of a run has grown. A hint and nothing else: the log is the truth, and who follows
-// a run looks at it each second anyway. So a word that is lost costs a moment.
+// What nodes tell each other: that the log of a run has grown. A hint and nothing else: the log is the truth, and where runs
+// are followed somebody looks at it each second anyway. So a word that is lost costs a moment.
 //
 // N1. A word goes after its commit, on the connection that listens: a NOTIFY inside a transaction holds a lock of the whole
 //     cluster until that is synced. Words that come up meanwhile are joined, the newest of each run counts.
@@ -18,6 +18,7 @@ export type NewsListener = (runId: RunId | null) => void;
 export interface WakeUps extends AsyncDisposable {
   tell(runId: RunId, lastSeq: number): void;
   listen(listener: NewsListener): () => void;
+  readonly isListening: boolean;
 }
 
 const channel = 'reins_log';
@@ -83,6 +84,9 @@ export function createWakeUps({ url, clock }: { readonly url: string; readonly c
     listen(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
+    },
+    get isListening() {
+      return client !== null;
     },
     async [Symbol.asyncDispose]() {
       await telling;

@@ -4,7 +4,15 @@ import { StorageError } from '../../core/errors.ts';
 import { fileIds, harnessIds, runIds, sessionIds, shareIds } from '../../core/ids.ts';
 import type { FileRecord } from '../file-store.ts';
 import type { ShareRecord } from '../session-store.ts';
-import type { ModelBlock, OwnerRecord, QueuedTask, RunRecord, SessionRecord, UnfinishedRun } from '../store.ts';
+import type {
+  ModelBlock,
+  OwnerRecord,
+  QueuedTask,
+  RunHead,
+  RunRecord,
+  SessionRecord,
+  UnfinishedRun,
+} from '../store.ts';
 import { flag, id, integer, jsonObject, nullable, oneOf, text, type Fields } from './columns.ts';
 
 export const runId = id(runIds);
@@ -28,6 +36,14 @@ export function unfinishedRun(row: Fields): UnfinishedRun {
     phase: oneOf(row, 'phase', phases),
     createdAtMs: integer(row, 'created_at'),
     openApprovals: integer(row, 'open_approvals'),
+  };
+}
+
+export function runHead(row: Fields): RunHead {
+  return {
+    runId: runId(row, 'run_id'),
+    lastSeq: integer(row, 'last_seq'),
+    isOver: runStatus(row, 'status') !== 'running',
   };
 }
 

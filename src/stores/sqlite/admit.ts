@@ -1,10 +1,10 @@
 import { admitted } from '../rows/admitted.ts';
 import type { RunId } from '../../core/ids.ts';
 import { encodeEvents } from '../event-codec.ts';
-import { capReached, capWindowMs } from '../principal-store.ts';
+import { capReached, capWindowMs, quotaReached } from '../principal-store.ts';
 import type { Admission, AdmitResult } from '../store.ts';
 import { claimContents, shareContents } from './contents.ts';
-import { taskCounts } from './principals.ts';
+import { spendingOf, taskCounts } from './principals.ts';
 import type { Database, Reads, Transaction } from './database.ts';
 import { flag, integer, nullable, text } from '../rows/columns.ts';
 import { runId } from '../rows/records.ts';
@@ -23,6 +23,7 @@ export function admit(db: Database, admission: Admission): AdmitResult {
       findMissing(tx, admission) ??
       findParentOver(tx, admission) ??
       findCap(tx, admission) ??
+      findQuota(tx, admission) ??
       takeSession(tx, admission) ??
       start(tx, admission, body),
   );
@@ -62,6 +63,12 @@ function findCap(tx: Reads, { principal, caps, atMs }: Admission): AdmitResult |
   if (caps === undefined) return null;
   const reached = capReached(caps, taskCounts(tx, principal, atMs - capWindowMs), atMs);
   return reached === null ? null : { outcome: 'limited', ...reached };
+}
+
+function findQuota(tx: Reads, { principal, quota }: Admission): AdmitResult | null {
+  if (quota === undefined) return null;
+  const reached = quotaReached(quota, spendingOf(tx, principal, quota.day));
+  return reached === null ? null : { outcome: 'exhausted', ...reached };
 }
 
 const insertSession = `
@@ -129,7 +136,7 @@ const insertFirstBatch = `
   INSERT INTO event_batches (run_no, first_seq, last_seq, body) SELECT run_no, 1, ?, ? FROM runs WHERE run_id = ?`;
 
 function start(tx: Transaction, admission: Admission, body: string): AdmitResult {
-  const { events, newSession: _, caps: _caps, ...rest } = admission;
+  const { events, newSession: _, caps: _caps, quota: _quota, ...rest } = admission;
   const { idempotency, queued, parentRunId = null, uploads = [], atMs, ...facts } = rest;
   const { sessionId, principal } = facts;
   const turn = nextTurn(tx, sessionId);

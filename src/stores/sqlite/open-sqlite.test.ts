@@ -208,6 +208,7 @@ test('E-802: whatever the last append was, every other write is synced to the di
     () => store.deleteWebhook(webhookIds.make('w')),
     () => store.putShare(shareOf('s', a.sessionId)),
     () => store.revokeShare(a.sessionId),
+    () => store.renameSession(a.sessionId, 'new'),
   ];
   for (const write of writes) {
     await store.append([], { durable: false });

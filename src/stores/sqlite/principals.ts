@@ -56,7 +56,7 @@ function keyValues({ keyId: key, principal, name, hash, scopes, createdAtMs, rev
   return [key, principal, name, hash, JSON.stringify(scopes), createdAtMs, revokedAtMs];
 }
 
-function spendingOf(db: Reads, principal: string, day: string): Spending {
+export function spendingOf(db: Reads, principal: string, day: string): Spending {
   const row = db.get('SELECT * FROM spending WHERE principal = ? AND day = ?', principal, day);
   if (row === undefined) return { tokens: 0, dollars: 0, uploadBytes: 0 };
   return {

@@ -4,12 +4,13 @@ import { tipOf } from './admit.ts';
 import { write, type Database, type Reads } from './database.ts';
 import { openStretch } from './stretches.ts';
 import { integer } from '../rows/columns.ts';
-import { readable, runId, runRecord, unfinishedRun } from '../rows/records.ts';
+import { readable, runHead, runId, runRecord, unfinishedRun } from '../rows/records.ts';
 import { selectRun, selectUnfinished } from './run-columns.ts';
 
 type RunMethods = Pick<
   Store,
   | 'run'
+  | 'heads'
   | 'unfinishedRuns'
   | 'tip'
   | 'runIdsOfSession'
@@ -24,6 +25,7 @@ type RunMethods = Pick<
 export function runMethods(db: Database): RunMethods {
   return {
     run: async (id) => findRun(db, id),
+    heads: async (ids) => readable(db.all(selectHeads, JSON.stringify(ids)), runHead),
     unfinishedRuns: async () => readable(db.all(selectUnfinished), unfinishedRun),
     tip: async (session) => tipOf(db, session),
     async runIdsOfSession(session) {
@@ -50,6 +52,10 @@ export function runMethods(db: Database): RunMethods {
     countTakeover: async (id, at) => countTakeover(db, id, at),
   };
 }
+
+const selectHeads = `
+  SELECT run_id, last_seq, status FROM runs JOIN heads USING (run_no)
+  WHERE run_id IN (SELECT value FROM json_each(?))`;
 
 function findRun(db: Reads, id: RunId): RunRecord | null {
   const row = db.get(`${selectRun} WHERE run_id = ?`, id);

@@ -29,6 +29,10 @@ export function sessionMethods(db: Database): SessionMethods {
       return row === undefined ? null : nullable(row, 'fork_history', forkHistory);
     },
     expireSessions: async (due) => db.transaction('durable', (tx) => expireSessions(tx, due)),
+    async renameSession(key, title) {
+      const sql = 'UPDATE sessions SET title = ? WHERE session_id = ? AND expired_at IS NULL AND deleted_at IS NULL';
+      return db.transaction('durable', (tx) => tx.run(sql, title, key) > 0);
+    },
     deleteSession: async (key) => deleteSession(db, key),
     familyOf: async (key) => db.all(selectTree, key).map(member),
     async isSessionDeleted(key) {

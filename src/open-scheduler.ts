@@ -1,0 +1,55 @@
+// Who starts a server's engine runs where the operator names a Temporal: that, and its workers, in place of the server.
+
+import { ConfigurationError } from './core/errors.ts';
+import { readFileSync } from 'node:fs';
+import type { Config } from './config.ts';
+import type { Services } from './tasks/services.ts';
+import type { TemporalLink } from './runtimes/temporal/open-temporal.ts';
+
+/**
+ * Null: each server starts what it admits.
+ * @param services  Asked for late: they are made with this.
+ * @throws ConfigurationError  Its client is not there, or a file of `temporal.tls`.
+ */
+export async function openScheduler(
+  { temporal }: Pick<Config, 'temporal'>,
+  services: () => Services,
+): Promise<TemporalLink | null> {
+  const { address, namespace, taskQueue, tls, apiKey } = temporal;
+  if (address === null) return null;
+  const { openTemporal } = await import('./runtimes/temporal/open-temporal.ts').catch(missing);
+  return openTemporal(services, {
+    address,
+    namespace,
+    taskQueue,
+    ...(typeof tls === 'boolean' ? (tls ? { tls } : {}) : { tls: certificatesOf(tls) }),
+    ...(apiKey === null ? {} : { apiKey }),
+  });
+}
+
+/** What a worker loads beyond that. @throws ConfigurationError  It is not there. */
+export async function requireWorker(): Promise<void> {
+  await import('./runtimes/temporal/open-worker.ts').catch(missing);
+}
+
+function missing(cause: unknown): never {
+  const packages = ['client', 'worker', 'workflow', 'activity', 'common'].map((name) => `@temporalio/${name}`);
+  const message = `temporal.address is set, and its packages are not there: npm install ${packages.join(' ')}.`;
+  throw new ConfigurationError(message, { cause });
+}
+
+function certificatesOf({ caFile, certFile, keyFile }: Exclude<Config['temporal']['tls'], boolean>) {
+  return {
+    ...(caFile === undefined ? {} : { ca: fileOf(caFile) }),
+    ...(certFile === undefined ? {} : { certificate: fileOf(certFile) }),
+    ...(keyFile === undefined ? {} : { key: fileOf(keyFile) }),
+  };
+}
+
+function fileOf(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new ConfigurationError(`'temporal.tls': ${path} cannot be read.`, { cause });
+  }
+}

@@ -1,0 +1,109 @@
+// What a worker does for workflows: stretches of runs, with a beat while they last. A provider's failure, a tool's, a refusal:
+// all of that is in the log and no failure here (E-874).
+//
+// B1. The beat is a timer's: a slow model is no dead worker (E-877).
+// B2. A workflow that is cancelled stops its run; a worker that shuts down, or whose stretch was given to another, leaves it.
+// B3. What is thrown is thrown again elsewhere, for ever, unless trying again cannot help (E-876). Names of Temporal's own
+//     errors never reach a run (E-883).
+
+import { ApplicationFailure } from '@temporalio/common';
+import { Context } from '@temporalio/activity';
+import {
+  advanceRun,
+  loadRun,
+  StretchLeftError,
+  unreadable,
+  workflowFailed,
+  type Stage,
+  type StretchOf,
+} from './advance-run.ts';
+import { StorageError } from '../../core/errors.ts';
+import type { Activities, Closing, RunInput, Standing, Stretch } from './contract.ts';
+import type { RunId } from '../../core/ids.ts';
+import type { Services } from '../../tasks/services.ts';
+
+const beatEveryMs = 5_000;
+/** A log that cannot be read so often is damaged. */
+const mostReads = 20;
+
+/** @param services  Asked for late: they are made with who schedules their runs. */
+export function createActivities(services: () => Services): Activities {
+  const stretch =
+    (stage: Stage) =>
+    ({ runId, generation }: Stretch) =>
+      work(services(), { runId, generation, stage });
+  return {
+    'reins.load.v1': ({ runId }: RunInput) => told(() => loadRun(services(), runId)),
+    'reins.callModel.v1': stretch('call-model'),
+    'reins.runTool.v1': stretch('run-tools'),
+    'reins.append.v1': stretch('append'),
+    'reins.close.v1': (closing) => close(services(), closing),
+  };
+}
+
+async function close(services: Services, { runId, generation, why }: Closing): Promise<Standing> {
+  const plan = { runId, generation, stage: 'close' } as const;
+  switch (why) {
+    case 'due':
+      return work(services, plan);
+    case 'failed':
+      return work(services, { ...plan, ending: workflowFailed });
+    case 'cancelled': {
+      const run = await told(() => services.store.requestCancel(runId));
+      return work(services, { ...plan, generation: run?.generation ?? generation });
+    }
+  }
+}
+
+async function work(services: Services, plan: StretchOf): Promise<Standing> {
+  const { info } = Context.current();
+  const { agentWaitMs } = services.ownership.policy;
+  const isAgentGone = services.clock.now() - info.scheduledTimestampMs >= agentWaitMs;
+  using _beat = beat(services, plan.runId);
+  return told(async () => {
+    try {
+      return await advanceRun(services, { ...plan, isAgentGone });
+    } catch (cause) {
+      if (!(cause instanceof StorageError) || info.attempt < mostReads) throw cause;
+      return advanceRun(services, { ...plan, ending: unreadable });
+    }
+  });
+}
+
+/** Tells that the stretch is alive, and is told what became of its workflow (B1, B2). */
+function beat({ clock, runs, log }: Services, runId: RunId): Disposable {
+  const context = Context.current();
+  let lastSeq: number | null = null;
+  let lastAtMs: number | null = null;
+  const deafen = log.onPublish((published, events) => {
+    if (published !== runId) return;
+    lastSeq = events.at(-1)?.seq ?? lastSeq;
+    lastAtMs = clock.now();
+  });
+  let cancelTimer = () => {};
+  const tick = () => {
+    context.heartbeat({ v: 1, lastSeq, lastAtMs });
+    cancelTimer = clock.timer(beatEveryMs, tick);
+  };
+  if (context.info.heartbeatTimeoutMs !== undefined) tick();
+  const stop = () => runs.stop(runId, context.cancellationDetails?.cancelRequested === true ? 'cancel' : 'shutdown');
+  context.cancellationSignal.addEventListener('abort', stop);
+  return {
+    [Symbol.dispose]() {
+      deafen();
+      cancelTimer();
+      context.cancellationSignal.removeEventListener('abort', stop);
+    },
+  };
+}
+
+/** Faults as Temporal takes them (B3). */
+async function told<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (cause) {
+    const mayHelp = cause instanceof StretchLeftError || cause instanceof StorageError;
+    const { name: type, message } = cause instanceof Error ? cause : new Error(String(cause));
+    throw ApplicationFailure.create({ type, message, nonRetryable: !mayHelp });
+  }
+}

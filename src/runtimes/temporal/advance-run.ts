@@ -1,0 +1,175 @@
+// One stretch of a run by a worker: it takes the run over in the store, does what the log asks for, and leaves it to the next.
+//
+// A1. Taking the run over is the claim: of two who were given one stretch one gets it, and the other's late words are
+//     refused (E-875, E-876).
+// A2. Who comes second to a stretch begins no effect. Where the outcome stands in the log it gives that; what was cut off is
+//     written down as cut off, and the next stretch goes on from there.
+// A3. What is done is what the log asks for by now, and nothing where that is no work of this kind (E-873).
+// A4. A stretch that was broken off, by a shutdown or a fault, is no outcome: it is given to another worker.
+
+import { agentIsGone, configOf, mustWait, takeHere, type Purpose } from '../../tasks/recover-runs.ts';
+import { decide, type Command } from '../../engine/decide.ts';
+import { evolve, initialRunState, type RunState } from '../../core/run-state.ts';
+import { outlineOf } from '../../engine/outline.ts';
+import { ReinsError } from '../../core/errors.ts';
+import type { Ending } from '../../core/closing.ts';
+import type { RunId } from '../../core/ids.ts';
+import type { RunRecord } from '../../stores/store.ts';
+import type { Services } from '../../tasks/services.ts';
+import type { Standing } from './contract.ts';
+
+export type Stage = 'call-model' | 'run-tools' | 'append' | 'close';
+
+export interface StretchOf {
+  readonly runId: RunId;
+  /** Of the run's owner, when the stretch was planned. */
+  readonly generation: number;
+  readonly stage: Stage;
+  /** In place of what the log asks for. Absent: that. */
+  readonly ending?: Ending;
+  /** Nobody came who has the agent, for too long (E-833). */
+  readonly isAgentGone?: boolean;
+}
+
+/** The stretch is for another worker, or for this one later. */
+export class StretchLeftError extends ReinsError {}
+
+export class OutlineTooLargeError extends ReinsError {
+  constructor() {
+    super('The run has more open calls than its workflow can be told of.');
+  }
+}
+
+const failed = (type: 'HarnessError' | 'StorageError', message: string): Ending => ({
+  status: 'failed',
+  error: { type, message, retryable: false },
+});
+export const workflowFailed = failed('HarnessError', 'The agent engine met an unexpected fault.');
+export const unreadable = failed('StorageError', 'The server could not read or write what this task needs.');
+
+const mostTries = 5;
+
+/** @throws StretchLeftError, StorageError  Nothing is known to be done; it may be asked for again. */
+export async function advanceRun(services: Services, stretch: StretchOf): Promise<Standing> {
+  const { runId } = stretch;
+  for (let tries = 0; tries < mostTries; tries++) {
+    const seen = await services.store.run(runId);
+    if (seen?.status !== 'running') return over;
+    if (services.runs.isRunning(runId)) {
+      // The same stretch, given up by who asked for it while it hung here.
+      services.runs.stop(runId, 'shutdown');
+      await services.runs.ended(runId);
+      continue;
+    }
+    const leaver = createLeaver(stretch.stage);
+    const plan = await planOf(services, { seen, stretch, leaver });
+    if (plan.do === 'nothing') return plan.standing;
+    if (!(await takeHere(services, seen, plan))) continue; // it has changed in this moment
+    await services.runs.ended(runId);
+    const run = await services.store.run(runId);
+    if (run?.status !== 'running') return over;
+    const now = await stateOf(services, run);
+    if (now.result === null && !leaver.hasLeft()) throw new StretchLeftError('A stretch of a run was broken off.');
+    return standingOf(services, { run, state: now });
+  }
+  throw new StretchLeftError('A run is taken by others again and again.');
+}
+
+/** How the run stands. */
+export async function loadRun(services: Services, runId: RunId): Promise<Standing> {
+  const run = await services.store.run(runId);
+  if (run?.status !== 'running') return over;
+  return standingOf(services, { run, state: await stateOf(services, run) });
+}
+
+const over: Standing = { v: 1, at: 'over' };
+
+interface Leaver {
+  readonly leaveBefore: (state: RunState) => boolean;
+  readonly leaveAtOnce: () => boolean;
+  readonly hasLeft: () => boolean;
+}
+
+const ownCommands: Readonly<Record<Stage, readonly Command['do'][]>> = {
+  'call-model': ['open-step', 'call-model'],
+  'run-tools': ['run-tools', 'collect-tools'],
+  append: ['refuse-calls', 'collect-tools', 'park'],
+  close: ['finish'],
+};
+
+/** Leaves before what is no work of the stage; a model is called once (A3). */
+function createLeaver(stage: Stage): Leaver {
+  let hasCalled = false;
+  let hasLeft = false;
+  return {
+    leaveBefore(state) {
+      const next = decide(state).do;
+      hasLeft = hasCalled || !ownCommands[stage].includes(next);
+      hasCalled = next === 'call-model';
+      return hasLeft;
+    },
+    leaveAtOnce: () => (hasLeft = true),
+    hasLeft: () => hasLeft,
+  };
+}
+
+type Plan = Purpose | { readonly do: 'nothing'; readonly standing: Standing };
+
+interface Judged {
+  readonly seen: RunRecord;
+  readonly stretch: StretchOf;
+  readonly leaver: Leaver;
+}
+
+async function planOf(services: Services, { seen, stretch, leaver }: Judged): Promise<Plan> {
+  if (stretch.ending !== undefined) return { do: 'end', ending: stretch.ending };
+  const state = await stateOf(services, seen);
+  const isParked = state.result !== null;
+  const isFirst = seen.generation === stretch.generation;
+  if (isParked ? !(await isReady(services, seen)) : !isFirst && seen.owner === null && !isCut(state))
+    return { do: 'nothing', standing: await standingOf(services, { run: seen, state }) };
+  if (seen.control !== 'cancel' && !(await hasAgent(services, seen.runId))) {
+    if (stretch.isAgentGone === true) return { do: 'end', ending: agentIsGone };
+    throw new StretchLeftError('The agent of a run is not here.');
+  }
+  // A leg begins, or what was cut off is written down; what follows is another stretch (A2).
+  if (isParked || !isFirst) return { do: 'stretch', leg: 'next', leaveBefore: leaver.leaveAtOnce };
+  return { do: 'stretch', leg: 'same', leaveBefore: leaver.leaveBefore };
+}
+
+/** Whether something was begun whose outcome the log does not have. */
+function isCut({ open }: RunState): boolean {
+  if (open === null) return false;
+  return open.stage.at === 'calling' || open.calls.some(({ progress }) => progress.at === 'dispatched');
+}
+
+async function isReady({ store }: Services, { runId, principal, phase, control }: RunRecord): Promise<boolean> {
+  const open = phase === 'waiting' ? await store.approvals({ principal, runId, status: 'open', limit: 1 }) : [];
+  return !mustWait({ phase, control, openApprovals: open.length });
+}
+
+async function hasAgent(services: Services, runId: RunId): Promise<boolean> {
+  const base = (await configOf(services, runId))?.base;
+  return base === undefined || services.harnesses.adapter(base) !== undefined;
+}
+
+async function stateOf({ log }: Services, { runId, sessionId }: RunRecord): Promise<RunState> {
+  let state = initialRunState(runId, sessionId);
+  for await (const events of log.readAll(runId, { committedOnly: true })) state = events.reduce(evolve, state);
+  return state;
+}
+
+/** Far below what Temporal takes; beyond it the run has too many open calls to be told of (E-879). */
+const mostBytes = 65_536;
+
+async function standingOf(
+  services: Services,
+  { run, state }: { readonly run: RunRecord; readonly state: RunState },
+): Promise<Standing> {
+  const { generation, control } = run;
+  if (state.result !== null)
+    return (await isReady(services, run)) ? { v: 1, at: 'ready', generation } : { v: 1, at: 'parked' };
+  const open = { v: 1, at: 'open', generation, outline: outlineOf(state), isFlagged: control !== 'none' } as const;
+  if (Buffer.byteLength(JSON.stringify(open)) > mostBytes) throw new OutlineTooLargeError();
+  return open;
+}

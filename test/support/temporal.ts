@@ -1,0 +1,71 @@
+// A Temporal development server of a test file's own: real, on loopback. Where none is installed the tests say that they are
+// skipped; REINS_REQUIRE_TEMPORAL forbids that. `node scripts/install-temporal.js` gets one.
+
+import { afterAll, describe } from 'vitest';
+import { Connection } from '@temporalio/client';
+import { createServer } from 'node:net';
+import { existsSync } from 'node:fs';
+import { once } from 'node:events';
+import { spawn, type ChildProcess } from 'node:child_process';
+
+const installed = 'node_modules/.cache/temporal/temporal';
+const program = process.env['REINS_TEMPORAL_SERVER'] ?? (existsSync(installed) ? installed : null);
+const isRequired = (process.env['REINS_REQUIRE_TEMPORAL'] ?? '') !== '';
+
+export interface TemporalServer extends AsyncDisposable {
+  readonly address: string;
+  /** As a crash. What it knew is kept only by a server with a file. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** A suite with a Temporal server, which the whole of it shares. */
+export function describeWithTemporal(name: string, suite: (server: () => Promise<TemporalServer>) => void): void {
+  const isSkipped = program === null && !isRequired;
+  describe.skipIf(isSkipped)(isSkipped ? `${name} (skipped: no Temporal server on this machine)` : name, () => {
+    let started: Promise<TemporalServer> | null = null;
+    afterAll(async () => (await started)?.[Symbol.asyncDispose]());
+    suite(() => (started ??= startTemporal()));
+  });
+}
+
+/** @param file  Where it keeps what it knows; absent: in memory. */
+export async function startTemporal(file?: string): Promise<TemporalServer> {
+  if (program === null) throw new Error('There is no Temporal server on this machine.');
+  const port = await freePort();
+  const address = `127.0.0.1:${port}`;
+  let server: ChildProcess | null = null;
+  const start = async () => {
+    const args = ['server', 'start-dev', '--headless', '--port', String(port), '--log-level', 'error'];
+    server = spawn(program, [...args, ...(file === undefined ? [] : ['--db-filename', file])], { stdio: 'ignore' });
+    await answers(address);
+  };
+  const kill = async () => {
+    if (server === null || server.exitCode !== null) return;
+    server.kill('SIGKILL');
+    await once(server, 'exit');
+  };
+  await start();
+  return { address, start, kill, [Symbol.asyncDispose]: kill };
+}
+
+async function answers(address: string): Promise<void> {
+  for (let tries = 0; tries < 100; tries++)
+    try {
+      const connection = await Connection.connect({ address, connectTimeout: 1_000 });
+      await connection.workflowService.describeNamespace({ namespace: 'default' });
+      return await connection.close();
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  throw new Error('The Temporal server does not answer.');
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
