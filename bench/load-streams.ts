@@ -15,6 +15,8 @@ export interface Load {
   readonly sampleEvery?: number;
   /** The database that the servers share. */
   readonly database?: { usage(): Promise<DatabaseUsage> };
+  /** How many windows the servers have stored so far. */
+  readonly windows?: () => Promise<number>;
 }
 
 export interface LoadResult {
@@ -26,6 +28,7 @@ export interface LoadResult {
   readonly agesMs: readonly number[];
   /** What the database did meanwhile; nothing where none was named. */
   readonly database: DatabaseUsage;
+  readonly windows: number;
 }
 
 const rampMs = 1_000;
@@ -33,7 +36,7 @@ const none: DatabaseUsage = { cpuMicros: 0, transactions: 0, walBytes: 0 };
 
 /** Opens all streams, then lets their events arise: admission is not part of the figure. */
 export async function loadStreams(load: Load): Promise<LoadResult> {
-  const { servers, measure, database } = load;
+  const { servers, measure, database, windows } = load;
   const ages: number[] = [];
   const streams = await openStreams(load, (ms) => void ages.push(ms));
   const ended = Promise.all(streams.map((stream) => stream.ended));
@@ -43,6 +46,7 @@ export async function loadStreams(load: Load): Promise<LoadResult> {
     ages: ages.length,
     cpuMicros: await cpuOf(servers),
     database: (await database?.usage()) ?? none,
+    windows: (await windows?.()) ?? 0,
   });
   const atGate = await snapshot();
   for (const server of servers) server.openGate();
@@ -65,6 +69,7 @@ export async function loadStreams(load: Load): Promise<LoadResult> {
       transactions: after.database.transactions - before.database.transactions,
       walBytes: after.database.walBytes - before.database.walBytes,
     },
+    windows: after.windows - before.windows,
   };
 }
 

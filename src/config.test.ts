@@ -182,6 +182,14 @@ test('what was loaded never changes', () => {
   expect(Object.isFrozen(config.server)).toBe(true);
 });
 
+test('E-834: on several machines a server that goes says so for a while before it refuses anything, unless it is told otherwise', () => {
+  const env = { REINS_DATABASE_URL: 'postgres://reins@db/reins' };
+  const seconds = (given: Given) => load(given).limits.withdrawSeconds;
+  expect([seconds({}), seconds({ env })]).toEqual([0, 5]);
+  const file = (withdrawSeconds: number) => ({ limits: { withdrawSeconds } });
+  expect([seconds({ file: file(20) }), seconds({ env, file: file(0) })]).toEqual([20, 0]);
+});
+
 test('UR-53: a limit of one principal is checked like one of all, and named', () => {
   const principals = { ada: { runningTasks: 3, tokensPerDay: null } };
   expect(load({ file: { limits: { principals } } }).limits).toMatchObject({ runningTasks: null, principals });

@@ -36,7 +36,7 @@ const strangers = `
     const names = new Set('href title class align type checked disabled start rel target tabindex hidden aria-expanded aria-label'.split(' '));
     const found = [];
     for (const each of document.querySelectorAll('.markdown *')) {
-      if (!tags.has(each.tagName) && !(own.has(each.tagName) && each.closest('.code-block, .table-frame'))) found.push(each.outerHTML);
+      if (!tags.has(each.tagName) && !(own.has(each.tagName) && (each.matches('.markdown > div') || each.closest('.code-block, .table-frame')))) found.push(each.outerHTML);
       for (const { name, value } of each.attributes) if (!names.has(name)) found.push(name + '=' + value);
       if (each.tagName === 'A') {
         if (each.href !== '' && each.protocol !== ':' && !/^(https?|mailto):$/.test(each.protocol)) found.push(each.href);
@@ -178,6 +178,20 @@ describeInChromium('markdown of the console', (browser) => {
         await call(page, 'finish', start + more.repeat(20));
         expect(await page.evaluate(`first === document.querySelector('.markdown ${selector}')`)).toBe(true);
       }
+    });
+
+    test('B148: of a long answer the blocks out of sight are not laid out, and can be found all the same', async () => {
+      const said = Array.from({ length: 400 }, (_, at) => `para ${at}`);
+      await stream(page, piecesOf(said.join('\n\n'), [500]));
+      const seen = (place: string) =>
+        page.evaluate<number>(`(${place}, new Promise((done) => requestAnimationFrame(() => setTimeout(done))).then(() =>
+          [...document.querySelectorAll('.markdown p')].filter((each) => each.checkVisibility({ contentVisibilityAuto: true })).length))`);
+      for (const place of ['scrollTo(0, document.body.scrollHeight)', 'scrollTo(0, 0)']) {
+        expect(await seen(place)).toBeGreaterThan(0);
+        expect(await seen(place)).toBeLessThan(200);
+      }
+      expect(await page.evaluate("window.find('para 399')")).toBe(true);
+      expect(await page.locator('.markdown p').allTextContents()).toEqual(said);
     });
 
     test('what is selected stays selected: in finished text, in text that grows, in code that is coloured', async () => {

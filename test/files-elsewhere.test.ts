@@ -166,7 +166,7 @@ async function open(cluster: () => Promise<Cluster>, s3: () => Promise<S3>, sett
 
 async function filesOf(uhp: Uhp, answer: Answer): Promise<readonly Listed[]> {
   const { body } = await uhp.send('GET', `/v1/sessions/${sessionOf(answer)}/files`);
-  return body['files'] as unknown as readonly Listed[];
+  return body['files'] as readonly Listed[];
 }
 
 function get({ url }: { readonly url: string }, path: string, headers = {}): Promise<Response> {

@@ -212,10 +212,9 @@ function installedWith(names: readonly string[]): ReadonlySet<string> {
 
 /** Where Node finds it: the nearest folder upwards. */
 function placeOf(packages: object, { name, of }: { readonly name: string; readonly of: string }): string | null {
-  for (let from = of; ; from = from.slice(0, from.lastIndexOf('/node_modules/'))) {
-    const path = `${from === '' ? '' : `${from}/`}node_modules/${name}`;
-    if (path in packages) return path;
-    if (from === '') return null;
-    if (!from.includes('/node_modules/')) from = '/node_modules/';
-  }
+  const path = `${of === '' ? '' : `${of}/`}node_modules/${name}`;
+  if (path in packages) return path;
+  if (of === '') return null;
+  const upwards = of.lastIndexOf('/node_modules/');
+  return placeOf(packages, { name, of: upwards < 0 ? '' : of.slice(0, upwards) });
 }

@@ -61,7 +61,7 @@ const stage = {
 };
 
 function blocks(): readonly Element[] {
-  return [...(main.firstElementChild?.children ?? [])];
+  return [...main.querySelectorAll('.markdown > * > *')];
 }
 
 function open(): MarkdownView {

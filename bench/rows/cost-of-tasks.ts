@@ -10,7 +10,7 @@ import { paced, type TaskShape } from '../task-shape.ts';
 const perSecond = 50;
 const crowds = [10, 50, 150];
 
-/** Row 17: what a running task costs, in the terms of a model: so much each transaction, so much each event, so much each task. */
+/** Row 17: what a running task costs, in the terms of a model: so much each window, so much each event, so much each task. */
 export async function costOfTasks(cluster: Cluster, { quick }: BenchOptions): Promise<readonly Row[]> {
   await using database = await cluster.database();
   await using nodes = await startNodes(database, ['hearing']);
@@ -30,11 +30,11 @@ export async function costOfTasks(cluster: Cluster, { quick }: BenchOptions): Pr
     ...points.map((point) => said(`A server with ${point.streams} streams at ${perSecond} events a second`, of(point))),
     said(
       'CPU, fitted to these: of the server',
-      formula(points, ({ load }) => load.microsPerFrame * load.frames),
+      formula(points, (load) => load.microsPerFrame * load.frames),
     ),
     said(
       'CPU, fitted to these: of PostgreSQL',
-      formula(points, ({ load }) => load.database.cpuMicros),
+      formula(points, (load) => load.database.cpuMicros),
     ),
     said(`A task of ${shortShape.events} events, from its request to its answer`, short),
     said('Connections of a server', String(connections)),
@@ -58,6 +58,11 @@ interface Point {
 
 async function stream({ database, node }: Place, streams: number, seconds: number): Promise<Point> {
   const shape = (index: number) => paced(perSecond * (seconds + 2), index % 20);
+  using client = openJsonClient(node.port);
+  const windows = async () => {
+    const count = /^reins_log_commit_seconds_count (\d+)/m.exec(await client.send({ path: '/metrics' }))?.[1];
+    return Number(count);
+  };
   const before = await database.logSize();
   const load = await loadStreams({
     servers: [node],
@@ -66,6 +71,7 @@ async function stream({ database, node }: Place, streams: number, seconds: numbe
     shape,
     measure: { seconds },
     database,
+    windows,
   });
   const after = await database.logSize();
   return {
@@ -84,29 +90,29 @@ function of({ load, log }: Point): string {
   const { cpuMicros, transactions, walBytes } = load.database;
   const each = (value: number, places = 0) => digits(value / load.frames, places);
   return [
-    `${digits(transactions / load.seconds, 0)} transactions a second`,
+    `${digits(load.windows / load.seconds, 0)} windows and ${digits(transactions / load.seconds, 0)} transactions a second`,
     `an event: ${digits(log.rows / log.events, 2)} rows, ${digits(log.textBytes / log.events, 0)} bytes of text,` +
       ` ${digits(log.tableBytes / log.events, 0)} of table and index, ${each(walBytes)} of WAL`,
     `${digits(load.microsPerFrame)} + ${each(cpuMicros, 1)} µs`,
   ].join('; ');
 }
 
-/** Least squares of relative errors: `perTransaction` × transactions + `perEvent` × events = CPU. */
-function formula(points: readonly Point[], cpuMicros: (point: Point) => number): string {
-  let [tt, te, ee, t, e] = [0, 0, 0, 0, 0];
-  for (const point of points) {
-    const cpu = cpuMicros(point);
-    const [transactions, events] = [point.load.database.transactions / cpu, point.load.frames / cpu];
-    tt += transactions ** 2;
-    te += transactions * events;
+/** Least squares of relative errors: `perWindow` × windows + `perEvent` × events = CPU. */
+function formula(points: readonly Point[], cpuMicros: (load: LoadResult) => number): string {
+  let [ww, we, ee, w, e] = [0, 0, 0, 0, 0];
+  for (const { load } of points) {
+    const cpu = cpuMicros(load);
+    const [windows, events] = [load.windows / cpu, load.frames / cpu];
+    ww += windows ** 2;
+    we += windows * events;
     ee += events ** 2;
-    t += transactions;
+    w += windows;
     e += events;
   }
-  const determinant = tt * ee - te ** 2;
-  const perTransaction = (t * ee - e * te) / determinant;
-  const perEvent = (e * tt - t * te) / determinant;
-  return `${digits(perTransaction, 0)} µs a transaction + ${digits(perEvent)} µs an event`;
+  const determinant = ww * ee - we ** 2;
+  const perWindow = (w * ee - e * we) / determinant;
+  const perEvent = (e * ww - w * we) / determinant;
+  return `${digits(perWindow, 0)} µs a window + ${digits(perEvent)} µs an event`;
 }
 
 const shortShape = { kind: 'answer', events: 10 } as const satisfies TaskShape;

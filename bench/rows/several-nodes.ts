@@ -54,6 +54,7 @@ function rowsOf({ nodes, streams, full, steady }: Measured, alone: Measured): re
   const name = nodes === 1 ? 'One server' : `${nodes} servers`;
   const reached = (runs: readonly LoadResult[]) => median(runs.map((run) => run.framesPerSecond));
   const ages = steady.map(({ agesMs }) => percentile(agesMs, 99));
+  const writes = steady.map(({ database, seconds }) => database.transactions / seconds);
   const rest = { target: '–', met: null };
   return [
     {
@@ -66,7 +67,7 @@ function rowsOf({ nodes, streams, full, steady }: Measured, alone: Measured): re
     {
       what: `16 ${name}, ${streamsEach} streams each at ${perSecond} events a second (reached)`,
       bare: costs(alone.steady),
-      reins: `${costs(steady)} (${digits(reached(steady) / (streamsEach * nodes), 0)}); age p99 ${digits(median(ages))} ms`,
+      reins: `${costs(steady)} (${digits(reached(steady) / (streamsEach * nodes), 0)}); ${digits(median(writes), 0)} transactions a second; age p99 ${digits(median(ages))} ms`,
       ratio: digits(total(steady) / total(alone.steady), 2),
       ...rest,
     },

@@ -87,8 +87,8 @@ export function blobKey(area: BlobArea, ...names: readonly string[]): BlobKey {
 }
 
 /** Undefined: this key is none of ours. */
-export function parseBlobKey(text: string): BlobKey | undefined {
-  const [area, ...names] = text.split('/');
+export function parseBlobKey(key: string): BlobKey | undefined {
+  const [area, ...names] = key.split('/');
   if ((area !== 'uploads' && area !== 'files') || names.length === 0) return undefined;
   return names.every((name) => plainName.test(name)) ? `${area}/${names.join('/')}` : undefined;
 }

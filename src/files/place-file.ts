@@ -5,7 +5,7 @@ import { constants } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { link, lstat, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { namesLike, safeName } from './safe-name.ts';
+import { namesLike, safeName, splitName } from './safe-name.ts';
 import type { Readable } from 'node:stream';
 
 export interface FileNames {
@@ -35,6 +35,14 @@ export async function openFileNames(workspace: string): Promise<FileNames> {
     },
   };
 }
+
+/** Where the directory cannot be looked at: no other content has such a name. */
+export const namesByContent: FileNames = {
+  async take(name, { sha256 }) {
+    const [stem, ending] = splitName(safeName(name));
+    return safeName(`${stem} (${sha256.slice(0, 12)})${ending}`);
+  },
+};
 
 /** What some file systems take for one name. */
 function folded(name: string): string {

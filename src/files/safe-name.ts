@@ -39,10 +39,15 @@ function bytesOf(text: string): number {
   return Buffer.byteLength(text);
 }
 
+/** What may be written before the ending, short enough for that; and the ending. */
+export function splitName(name: string): readonly [string, string] {
+  const ending = /(?<=.)\.[^.]{1,16}$/.exec(name)?.[0] ?? '';
+  return [cutTo(name.slice(0, name.length - ending.length), 180), ending];
+}
+
 /** The name itself, then with a number before its ending: without an end. */
 export function* namesLike(name: string): Generator<string, never> {
   yield name;
-  const ending = /(?<=.)\.[^.]{1,16}$/.exec(name)?.[0] ?? '';
-  const stem = cutTo(name.slice(0, name.length - ending.length), 180);
+  const [stem, ending] = splitName(name);
   for (let number = 2; ; number++) yield `${stem} (${number})${ending}`;
 }

@@ -8,7 +8,7 @@ import { createSessionFiles, type SessionFiles, type SessionFilesOptions } from 
 import { createWorkspaces } from './workspaces.ts';
 import { join } from 'node:path';
 import { runIds, sessionIds } from '../core/ids.ts';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
 import type { RunPlace } from './held-states.ts';
 
@@ -80,7 +80,7 @@ test('UD-53: what a run made, changed and removed is told by path and hash; what
   ]);
   expect(left).toEqual([]);
   const kept = await files.open(sessionId, { sha256: sha256('changed'), bytes: 7 });
-  expect(kept === null ? null : await text(kept.stream())).toBe('changed');
+  expect(kept === null ? null : await textOf(kept.stream())).toBe('changed');
 });
 
 test('F3: what was made before a crash is found by the leg after it; a run that never began has made nothing', async () => {

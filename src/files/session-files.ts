@@ -20,11 +20,10 @@ import { keepChanges, type FileChange } from './keep-changes.ts';
 import { keepFile, removeUnfinished } from './keep-file.ts';
 import { mayBeArtifact, readEntry, readState, type FileEntry, type WorkspaceState } from './workspace-state.ts';
 import { eachOf } from './each-of.ts';
-import { parsedOrText } from '../core/json.ts';
-import { readBlobText, type BlobStore, type BlobSum, type OpenBlob, type StagedFile } from './blob-store.ts';
+import { createLeftFiles } from './left-files.ts';
+import type { BlobStore, BlobSum, OpenBlob, StagedFile } from './blob-store.ts';
 import { readdir, realpath, rm } from 'node:fs/promises';
 import { sessionIds, type SessionId } from '../core/ids.ts';
-import { z } from 'zod';
 import type { HeldEntry, HeldState } from './held-state.ts';
 import type { Workspaces } from './workspaces.ts';
 
@@ -42,6 +41,8 @@ export interface SessionFiles {
    * too much of it, and what the run makes will not be known.
    */
   begin(place: RunPlace): Promise<boolean>;
+  /** Whether it was remembered, on this machine or by what the run brought along. */
+  hasBegun(place: RunPlace): Promise<boolean>;
   /** A file was put into the working directory of a run at work: it is there as if it had been there before. */
   given(place: RunPlace, path: string): Promise<void>;
   /** What the run made, changed and removed since it began; the bytes are kept. */
@@ -82,14 +83,12 @@ export interface SessionFilesOptions {
   readonly maxHeldBytes?: number;
 }
 
-const mostNamed = 1_000;
-const paths = z.array(z.string());
-
 export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
   const { dataDir, workspaces, blobs = createFolderBlobs(options.dataDir) } = options;
   const notes = createSessionNotes(dataDir);
   const states = createHeldStates({ ...options, blobs, stagingOf: (sessionId) => notes.folder(sessionId, 'held') });
   const moving = createMovingFolders({ blobs, states, notes, workspaces });
+  const leftFiles = createLeftFiles(blobs);
   const move = blobs.place === 'bucket';
 
   async function ready(sessionId: SessionId): Promise<string> {
@@ -129,8 +128,11 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
     };
     const { changes, missed } =
       begun === null ? { changes: [], missed: [] } : await keepChanges({ root, now, begun, state, keep });
-    const all = [...now.skipped.filter(mayBeArtifact), ...missed];
-    const left = await noteLeft(sessionId, { now, there, changes, missed: all });
+    const left = await leftFiles.note(sessionId, {
+      ...standing,
+      kept: new Set(changes.map(({ path }) => path)),
+      missed: [...now.skipped.filter(mayBeArtifact), ...missed],
+    });
     if (await states.hold(place, standing)) await notes.setKnown(sessionId, state);
     for (const name of there.parked.keys()) await blobs.remove(sessionKey(sessionId, 'parked', name));
     return { changes, isCut, left };
@@ -140,24 +142,6 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
     if (kept.has(copy.sha256)) return;
     await blobs.put(sessionKey(sessionId, 'kept', copy.sha256), copy);
     kept.set(copy.sha256, copy.bytes);
-  }
-
-  /** Those that were not named before. What lies there no more, or was kept since, is named no more. */
-  async function noteLeft(sessionId: SessionId, { now, there, changes, missed }: Left): Promise<readonly string[]> {
-    const before = there.others.has('left.json') ? await leftOf(sessionId) : [];
-    const kept = new Set(changes.map(({ path }) => path));
-    const still = before.filter((path) => now.entries.has(path) && !kept.has(path));
-    const all = [...new Set([...still, ...missed])].slice(0, mostNamed);
-    const text = JSON.stringify(all);
-    if (text !== JSON.stringify(before))
-      await blobs.put(sessionKey(sessionId, 'left.json'), new TextEncoder().encode(text));
-    return missed.filter((path) => !before.includes(path));
-  }
-
-  async function leftOf(sessionId: SessionId): Promise<readonly string[]> {
-    const text = await readBlobText(blobs, sessionKey(sessionId, 'left.json'));
-    // What a crash has left of it names nothing.
-    return paths.safeParse(parsedOrText(text ?? '')).data ?? [];
   }
 
   return {
@@ -174,12 +158,13 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
       else await notes.begin(place, heldFrom(now, [await notes.known(sessionId)]));
       return now.extent !== 'part';
     },
+    hasBegun: async (place) => (await notes.begun(place)) !== null,
     async given(place, path) {
       const entry = await readEntry(join(await ready(place.sessionId), path));
       if (entry !== null) await notes.given(place, path, { ...entry, sha256: null });
     },
     finish,
-    left: leftOf,
+    left: (sessionId) => leftFiles.read(sessionId),
     has: async (place) => (await states.read(place)) !== null,
     async restore(from, to) {
       const state = await states.read(from);
@@ -211,13 +196,6 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
       await eachOf(keys, (key) => blobs.remove(key));
     },
   };
-}
-
-interface Left {
-  readonly now: WorkspaceState;
-  readonly there: SessionBlobs;
-  readonly changes: readonly FileChange[];
-  readonly missed: readonly string[];
 }
 
 /** The state with the hashes that are known of earlier ones (F2). */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createUploads, TooLargeError, type Uploads } from './uploads.ts';
@@ -26,7 +26,7 @@ test('U-400: an upload is written as it comes, and read as it was', async () => 
   const sum = { bytes: 4, sha256: createHash('sha256').update('abcd').digest('hex') };
   expect(await uploads.save(id, pieces('ab', 'cd'), 4)).toEqual(sum);
   const stored = await uploads.open(id, sum);
-  expect(stored === null ? null : await text(stored.stream())).toBe('abcd');
+  expect(stored === null ? null : await textOf(stored.stream())).toBe('abcd');
   await uploads.remove(id);
   expect(await uploads.open(id, sum)).toBeNull();
 });

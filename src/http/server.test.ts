@@ -274,6 +274,7 @@ describe('tasks over HTTP', () => {
     const models = [{ id: 'scripted-1', label: 'Scripted', backend: 'native', available: true, default: true }];
     expect(await json(bench.send('GET', '/v1/models'))).toEqual({
       backends: { native: { default: 'scripted-1', models } },
+      reins_not_installed: [],
     });
     expect(await json(bench.send('GET', `/v1/harnesses/${id}/models`))).toEqual({
       harness_id: id,

@@ -35,6 +35,8 @@ export function followRun(
     const follower: Follower = { cursor: after, notify: news.notify };
     const channel = channels.enter(runId, follower);
     signal?.addEventListener('abort', news.notify);
+    // A run whose events have just come without an end is not over.
+    let mayBeOver = true;
     try {
       while (goesOn()) {
         news.reset();
@@ -45,12 +47,14 @@ export function followRun(
         const last = events.at(-1);
         if (last !== undefined) {
           follower.cursor = last.seq;
+          mayBeOver = false;
           yield events;
           if (endsLog(last)) return;
         } else if (channel.queue !== null) {
           await news.wait();
         } else {
-          if (await isOver(store, runId, cursor)) return;
+          if (mayBeOver && (await isOver(store, runId, cursor))) return;
+          mayBeOver = true;
           const leave = heads.watch({ runId, cursor, notify: news.notify });
           await news.wait();
           leave();

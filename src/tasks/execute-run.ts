@@ -15,6 +15,7 @@ import { deadlineOf, evolve, type RunState } from '../core/run-state.ts';
 import { foldLog } from './fold-log.ts';
 import { endParked } from './end-parked.ts';
 import { placeInputFiles } from './place-input-files.ts';
+import { placeSaidFiles, placeUnreadFiles } from './place-said-files.ts';
 import { readHistory } from './read-history.ts';
 import { rememberFiles } from './check-files.ts';
 import { startDeadline, type TurnDeadline } from './turn-deadline.ts';
@@ -122,6 +123,7 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
   const { messages: history, todos } = await readHistory(services, run);
   const workspace = await workspaceOf(services, turn, adapter);
   await placeInput(services, { run, workspace, state: turn.state });
+  await placeUnreadFiles(services, run, turn.state.unread);
   const met = await recorder.write(await rememberFiles(services, run, turn.state.step));
   const state = (met?.taken ?? []).reduce(evolve, turn.state);
   const session = await adapter.openSession({
@@ -159,12 +161,13 @@ async function workspaceOf(
   return agentTurns.folders.ensure(principal, adapter.keepsDirectory === true ? '.' : (config.directory ?? '.'));
 }
 
-/** Once a step has begun, what lies there is the agent's. */
+/** Once a step has begun, what lies there is the agent's; unless that was on another machine, and was left behind. */
 async function placeInput(
   services: Services,
   { run, workspace, state }: { readonly run: RunRecord; readonly workspace: string; readonly state: RunState },
 ): Promise<void> {
-  if (state.step > 0) return;
+  const { files } = services;
+  if (state.step > 0 && (files?.move !== true || (await files.hasBegun(run)))) return;
   const [first] = await services.store.readEvents(run.runId, { after: 0, limit: 1 });
   if (first?.type === 'run-started') await placeInputFiles(services, workspace, first.data.input ?? []);
 }
@@ -185,10 +188,16 @@ function openTurn(
 }
 
 /** What people say to the run from now on (harness A5). */
-async function* saidMeanwhile({ log, store }: Services, { runId }: RunRecord, signal: AbortSignal) {
+async function* saidMeanwhile(services: Services, run: RunRecord, signal: AbortSignal) {
+  const { log, store } = services;
+  const { runId } = run;
   const after = (await store.run(runId))?.lastSeq ?? 0;
-  for await (const events of log.follow(runId, { after, signal }))
-    for (const event of events) if (event.type === 'user-message' || event.type === 'approval-decided') yield event;
+  for await (const events of log.follow(runId, { after, signal })) {
+    for (const event of events) {
+      if (event.type === 'user-message') await placeSaidFiles(services, run, event);
+      if (event.type === 'user-message' || event.type === 'approval-decided') yield event;
+    }
+  }
 }
 
 /** Remembered decisions of this agent, made in this run, in its session, or anywhere (E-609); a sub-agent's are made in the run it works for. */

@@ -11,6 +11,7 @@ import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
 import { join } from 'node:path';
 import { rm } from 'node:fs/promises';
+import { namesByContent } from '../files/place-file.ts';
 import { placeInputFiles } from './place-input-files.ts';
 import { chargeUpload } from './principal-limits.ts';
 import { findFiles, takeInFiles } from './take-in-files.ts';
@@ -40,8 +41,10 @@ export async function steerTask(
   const found = await findFiles(services, principal, [{ content: message.content }]);
   await using undo = new AsyncDisposableStack();
   undo.defer((await chargeUpload(services, principal, found.givenBytes)).release);
-  const { messages } = await takeInFiles(services, run, found);
-  const placed = await placeFiles(services, run, messages);
+  // Who is at work has another directory, or will have: it places them when it hears the message.
+  const isElsewhere = services.files?.move === true && run.owner !== services.owner;
+  const { messages } = await takeInFiles(services, { ...run, ...(isElsewhere && { names: namesByContent }) }, found);
+  const placed = isElsewhere ? [] : await placeFiles(services, run, messages);
   undo.defer(() => takeBack(services, run, placed));
   const data = { messageId, content: messages.flatMap(({ content }) => content), mode: 'steer' } as const;
   const event = { ...(await factPosition(services, run)), type: 'user-message', data } as const;

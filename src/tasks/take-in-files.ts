@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto';
 import { fileIds, type FileId, type RunId, type SessionId } from '../core/ids.ts';
 import { InvalidInputError, NotFoundError } from '../core/errors.ts';
 import { isInputFile, areTakenIn, type InputFile, type InputMessage, type InputPart } from '../core/input-file.ts';
-import { openFileNames } from '../files/place-file.ts';
+import { openFileNames, type FileNames } from '../files/place-file.ts';
 import { refuseUpload } from './principal-limits.ts';
 import { openStored, readStored } from './stored-file.ts';
 import { uploadFile } from './upload-file.ts';
@@ -52,12 +52,15 @@ const mostReadBytes = 4 * 1024 * 1024;
 
 export async function takeInFiles(
   services: Services,
-  owner: Pick<FilesOwner, 'runId' | 'sessionId'>,
+  owner: Pick<FilesOwner, 'runId' | 'sessionId'> & {
+    /** Absent: those that are free in the working directory as it is here. */
+    readonly names?: FileNames;
+  },
   { messages, files }: FoundFiles,
 ): Promise<TakenIn> {
   const refs = new Map<string, string>();
   if (areTakenIn(messages)) return { messages, refs };
-  const names = await openFileNames(await services.workspaces.ensure(owner.sessionId));
+  const names = owner.names ?? (await openFileNames(await services.workspaces.ensure(owner.sessionId)));
   const room = { textBytes: mostShownText };
   const taken: UserMessage[] = [];
   for (const { content, ...rest } of messages) {

@@ -87,7 +87,7 @@ export class CodeBlock {
   /** @throws Never. */
   async colour(): Promise<void> {
     const source = this.#source;
-    const highlighter = await import('./highlighter.ts').catch(() => null);
+    const highlighter = await (highlighting ??= loadHighlighter());
     const runs = highlighter?.highlight(source.text, source.language.toLowerCase()) ?? null;
     if (runs === null || source !== this.#source || this.#colouring !== 'settled') return;
     this.#colouring = 'coloured';
@@ -124,6 +124,20 @@ function copyButton(text: () => string): HTMLButtonElement {
   });
   for (const leaving of ['pointerleave', 'blur']) button.addEventListener(leaving, () => say('Copy'));
   return button;
+}
+
+type Highlighter = typeof import('./highlighter.ts');
+/** Kept, as the bundler's `import()` looks through the whole page each time. */
+let highlighting: Promise<Highlighter | null> | null = null;
+
+async function loadHighlighter(): Promise<Highlighter | null> {
+  try {
+    return await import('./highlighter.ts');
+  } catch {
+    // The next block tries again.
+    highlighting = null;
+    return null;
+  }
 }
 
 let sight: IntersectionObserver | null = null;

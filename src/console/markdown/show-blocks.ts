@@ -12,6 +12,9 @@ export type Shown =
 type Trees = ReadonlyMap<HtmlBlock, Element>;
 type HtmlBlock = Extract<VisibleBlock, { kind: 'html' }>;
 
+/** Some two screens. */
+const blocksTogether = 16;
+
 /**
  * Makes the page show these blocks. What is the same at the beginning and at the end is left alone, so that one block that is
  * new in the middle changes no other.
@@ -29,18 +32,26 @@ export function showBlocks(
   let same = 0;
   while (Math.min(old.length, blocks.length) - same > start && isSame(old.at(-1 - same), blocks.at(-1 - same))) same++;
   const leaving = old.slice(start, old.length - same);
-  const after = old.at(old.length - same)?.node ?? null;
   const changing = blocks.slice(start, blocks.length - same);
   const trees = treesOf(changing.filter((block, at) => isWholeNew(leaving[at], block)));
   const coming = changing.map((block, at) => {
     const existing = leaving[at];
-    if (existing !== undefined) return turnInto(existing, { block, trees });
-    const made = open(block, trees);
-    parent.insertBefore(made.node, after);
-    return made;
+    return existing === undefined ? open(block, trees) : turnInto(existing, { block, trees });
   });
   for (const { node } of leaving.slice(coming.length)) node.remove();
   shown.splice(from + start, leaving.length, ...coming);
+  place(parent, shown, from + start);
+}
+
+/** In groups, so that those out of sight cost the browser nothing (B148). @param from  Blocks before it stand already. */
+function place(parent: Element, shown: readonly Shown[], from: number): void {
+  for (let at = from; at < shown.length; at++) {
+    const node = shown[at]?.node ?? null;
+    const group = parent.children[Math.floor(at / blocksTogether)] ?? parent.appendChild(element('div', ''));
+    const here = group.children[at % blocksTogether] ?? null;
+    if (node !== null && here !== node) group.insertBefore(node, here);
+  }
+  while (parent.children.length > Math.ceil(shown.length / blocksTogether)) parent.lastElementChild?.remove();
 }
 
 function isSame(shown: Shown | undefined, block: VisibleBlock | undefined): boolean {

@@ -60,7 +60,8 @@ async function work(services: Services, plan: StretchOf): Promise<Standing> {
   const { agentWaitMs } = services.ownership.policy;
   const isAgentGone = services.clock.now() - info.scheduledTimestampMs >= agentWaitMs;
   using _beat = beat(services, plan.runId);
-  return told(async () => {
+  // Awaited: it beats as long as it lasts.
+  return await told(async () => {
     try {
       return await advanceRun(services, { ...plan, isAgentGone });
     } catch (cause) {
