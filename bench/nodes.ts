@@ -12,14 +12,11 @@ export async function startNodes(
   kinds: readonly ('hearing' | 'deaf')[],
   profile?: string,
 ): Promise<Nodes> {
-  const folder = temporaryFolder();
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(temporaryFolder());
   const args = (kind: 'hearing' | 'deaf') => [folder.path, '--database', url, ...(kind === 'deaf' ? ['--deaf'] : [])];
   const servers = await Promise.all(kinds.map((kind) => startServer('reins-server.ts', args(kind), profile)));
-  return {
-    servers,
-    async [Symbol.asyncDispose]() {
-      await Promise.all(servers.map((server) => server.stop()));
-      folder[Symbol.dispose]();
-    },
-  };
+  stack.defer(async () => void (await Promise.all(servers.map((server) => server.stop()))));
+  const rest = stack.move();
+  return { servers, [Symbol.asyncDispose]: () => rest.disposeAsync() };
 }

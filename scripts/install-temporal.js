@@ -47,7 +47,7 @@ function install() {
     writeFileSync(stamp, version);
     console.log(`temporal ${version}: installed`);
   } catch (cause) {
-    console.error(`temporal ${version}: ${cause instanceof Error ? cause.message : cause}`);
+    console.error(`temporal ${version}: ${cause instanceof Error ? cause.message : String(cause)}`);
     process.exitCode = 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -31,6 +31,7 @@ const mayImport: Record<string, readonly string[]> = {
   client: ['core', 'protocol'],
   console: ['client', 'views'],
   runtimes: ['core', 'engine', 'tasks', 'stores', 'harnesses', 'harnesses/native'],
+  'runtimes/temporal': ['core', 'engine', 'tasks', 'stores'],
   'runtimes/harness-v1': ['runtimes', 'core', 'engine', 'protocol', 'views'],
   cli: [
     'core',
@@ -123,11 +124,13 @@ test('E-011: time passes and chance falls in system.ts alone, and only who puts 
     /\bDate\.now\b|new Date\(\)|\bDate\(\)|Math\.random|\b(?:setTimeout|setInterval)\(|AbortSignal\.timeout|performance\.|hrtime|random(?:UUID|Int|Fill)/;
   const users = sources.filter((file) => source.test(withoutComments(file)));
   // Of the command line only: two presses of a key are told from one by the clock of who presses. A client lives in programs
-  // and pages of others, and brings its own; so does our page, whose panels time nothing but what is seen.
+  // and pages of others, and brings its own; so does our page, whose panels time nothing but what is seen. What a workflow
+  // takes for the time is its history's.
   expect(users.filter((file) => !file.startsWith('src/console/panels/')).toSorted()).toEqual([
     'src/cli/stop-signals.ts',
     'src/client/system.ts',
     'src/console/run/browser-platform.ts',
+    'src/runtimes/temporal/run-workflow.ts',
     'src/system.ts',
   ]);
   const takers = sources.filter((file) => [...importsOf(file)].includes('src/system.ts'));

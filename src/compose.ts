@@ -209,13 +209,17 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
         await Promise.all([worker?.stop(), services.runs.drain({ withinMs: config.limits.drainSeconds * 1_000 })]);
         await Promise.all([http.close(), ...upkeep.map((each) => each.stop()), webhooks.delivery.stop()]);
         await services.log.close();
-        // The store may be what it goes for.
-        const left = 'Others take this process for alive until its lease has ended.';
-        await services.ownership.leave().catch((cause: unknown) => logger.warn(left, { cause: String(cause) }));
+        await leaveStore(services);
       })();
       return closing;
     },
   };
+}
+
+/** The store may be what this process goes for. */
+async function leaveStore({ ownership, logger }: Services): Promise<void> {
+  const told = 'Others take this process for alive until its lease has ended.';
+  await ownership.leave().catch((cause: unknown) => logger.warn(told, { cause: String(cause) }));
 }
 
 function openHttp(

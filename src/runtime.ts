@@ -40,7 +40,8 @@ export type RuntimeDriver =
 /** A scheduler, and this process's work for it. */
 export interface SchedulerLink {
   readonly scheduler: RunScheduler;
-  work(services: Services): { stop(): Promise<void> };
+  /** Null: it does nothing for it. */
+  work(services: Services): { stop(): Promise<void> } | null;
   close(): Promise<void>;
 }
 

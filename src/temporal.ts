@@ -20,12 +20,8 @@ export function temporal({ store, role = 'work', concurrent = 1_000, ...address 
     kind: 'scheduled',
     store,
     open: (services) => {
-      const { scheduler, work, close } = openTemporal(services, address);
-      return {
-        scheduler,
-        close,
-        work: (of) => (role === 'work' ? work(of, { concurrent }) : { stop: async () => {} }),
-      };
+      const link = openTemporal(services, address);
+      return role === 'work' ? { ...link, work: (of) => link.work(of, { concurrent }) } : { ...link, work: () => null };
     },
   };
 }

@@ -81,7 +81,7 @@ describeInChromium('a transcript that grows', (browser) => {
     await opened.play(deltas(100));
     await page.evaluate(`globalThis.changed = { elsewhere: 0, blocks: 0 };
       globalThis.answer = [...document.querySelectorAll('.row-assistant')].at(-1);
-      globalThis.first = [...answer.querySelectorAll('.markdown > *')].slice(0, 90);
+      globalThis.first = [...answer.querySelectorAll('.markdown > * > *')].slice(0, 90);
       new MutationObserver((records) => {
         for (const { target } of records) {
           if (!answer.contains(target)) changed.elsewhere++;

@@ -3,6 +3,8 @@
 import { answerOf } from './support/event-stream.ts';
 import { describeWithPostgres } from './support/postgres.ts';
 import { describeWithS3, type S3 } from './support/s3.ts';
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { ended, key, type Answer, type Uhp } from './support/uhp.ts';
 import { eventually } from './support/asking-server.ts';
 import { ConfigurationError } from '../src/core/errors.ts';
@@ -94,6 +96,30 @@ describeWithS3('files of several machines', (s3) => {
       expect((await filesOf(two.uhp, first)).map(({ filename }) => filename)).toEqual(['before.txt', 'later']);
     });
 
+    test('E-660: a file of a message that another server takes in lies where the task works, before it is read', async () => {
+      const { one, two } = await open(cluster, s3);
+      const running = await one.uhp.create({
+        input: shell('while [ ! -e go ]; do sleep 0.1; done; rm go'),
+        background: true,
+      });
+      await eventually(
+        async () => JSON.stringify((await one.uhp.get(running.body.id)).body.output).includes('sleep') || undefined,
+      );
+      const file_data = `data:text/plain;base64,${Buffer.from('given').toString('base64')}`;
+      const content = [
+        { type: 'input_file', filename: 'given.txt', file_data },
+        { type: 'input_text', text: 'Go on.' },
+      ];
+      const message = { body: { input: [{ role: 'user', content }] } };
+      const sent = await two.uhp.send('POST', `/v1/reins/responses/${running.body.id}/steer`, message);
+      expect(sent.status).toBe(200);
+      writeFileSync(join(one.data, 'workspaces', sessionOf(running), 'go'), '');
+      await ended(two.uhp, running.body.id);
+      expect(await filesOf(two.uhp, running)).toEqual([]);
+      const next = await two.uhp.create(after(running, shell('cat given*.txt')));
+      expect(answerOf(next.body)).toContain('given');
+    });
+
     test('U-370: what is deleted at one server is gone from the bucket', async () => {
       const { one, two, store, bucket } = await open(cluster, s3);
       const made = await one.uhp.create({ input: create('a.txt', 'x') });
@@ -151,13 +177,14 @@ async function open(cluster: () => Promise<Cluster>, s3: () => Promise<S3>, sett
   const { name, url } = await store.bucket();
   const env = { REINS_DATABASE_URL: await (await cluster()).database(), REINS_FILES_URL: url };
   const start = async () => {
+    const data = temporaryFolder();
     const server = await startServer({
-      data: temporaryFolder(),
+      data,
       env,
       settings: { agent: { shell: { kind: 'host' } }, ...settings },
     });
     onTestFinished(() => server[Symbol.asyncDispose]());
-    return server;
+    return { ...server, data };
   };
   const [one, two] = await Promise.all([start(), start()]);
   onTestFinished(() => void (store.network.weather = 'fair'));

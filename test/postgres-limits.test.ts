@@ -92,10 +92,11 @@ describeWithPostgres('two nodes on one PostgreSQL', (cluster) => {
     return { urls: [await start(), await start()], gate };
   }
 
-  for (const [name, law] of Object.entries(laws)) test(name, async () => law(await (opened ??= open())));
+  for (const [name, law] of Object.entries(laws))
+    test(name, { timeout: 60_000 }, async () => law(await (opened ??= open())));
 });
 
-test('two processes on one SQLite file keep the same laws', async () => {
+test('two processes on one SQLite file keep the same laws', { timeout: 60_000 }, async () => {
   await using stack = new AsyncDisposableStack();
   const { gate, data, settings, env } = await openModel(stack);
   writeFileSync(join(data, 'config.json'), JSON.stringify(settings));

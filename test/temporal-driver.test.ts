@@ -10,11 +10,18 @@ import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
 import { temporal } from '../src/temporal.ts';
 
 describeWithTemporal('E-889', (server) => {
-  describeDriver('Temporal', async (agents) => {
+  describeDriver('Temporal, with two workers,', async (agents) => {
     const folder = mkdtempSync(join(tmpdir(), 'reins-temporal-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const { address } = await server();
-    const store = openSqlite(join(folder, 'runs.sqlite'));
-    return createRuntime({ agents, driver: temporal({ store, address, taskQueue: randomUUID() }) });
+    const place = { address: (await server()).address, taskQueue: randomUUID() };
+    const open = (role: 'work' | 'schedule') => {
+      const store = openSqlite(join(folder, 'runs.sqlite'));
+      return createRuntime({ agents, driver: temporal({ ...place, store, role }) });
+    };
+    const workers = [open('work'), open('work')];
+    onTestFinished(async () => {
+      await Promise.all(workers.map((each) => each.close({ drainMs: 0 })));
+      rmSync(folder, { recursive: true, force: true });
+    });
+    return open('schedule');
   });
 });

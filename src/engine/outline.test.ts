@@ -8,7 +8,7 @@ import { runIds, sessionIds } from '../core/ids.ts';
 
 const initial = initialRunState(runIds.make('a'), sessionIds.make('a'));
 
-test('E-873: the outline of a run decides as its whole state does, at every place of every log, also once it was sent', () => {
+test('E-873, E-879: the outline of a run decides as its whole state does, at every place of every log, also once it was sent', () => {
   fc.assert(
     fc.property(arbitraryLog, (events) => {
       let state = initial;
@@ -16,6 +16,7 @@ test('E-873: the outline of a run decides as its whole state does, at every plac
         state = evolve(state, event);
         const outline: Outline = JSON.parse(JSON.stringify(outlineOf(state)));
         expect(decide(outline)).toEqual(decide(state));
+        expect(JSON.stringify(outline).length).toBeLessThan(4_096);
       }
     }),
     { numRuns: 500 },

@@ -2,9 +2,10 @@
 // model or a person has written (E-872). Pure.
 //
 // O1. `decide` says of the outline what it says of the state (E-873).
+// O2. It does not grow with the run: of many things that are asked about together one stands for all (E-879).
 
 import type { Outline } from './decide.ts';
-import type { RunState } from '../core/run-state.ts';
+import { isOpen, type RunState } from '../core/run-state.ts';
 
 export function outlineOf(state: RunState): Outline {
   const { limits, usage, budget, toolRounds, countedSteps, recoveries, open, last, config, todos, result } = state;
@@ -18,9 +19,15 @@ export function outlineOf(state: RunState): Outline {
     recentCalls: renamed(state.recentCalls),
     open: open === null ? null : openOutline(open),
     last: last === null ? null : lastOutline(last),
-    pending: state.pending.map(({ status }) => ({ status })),
-    unread: state.unread.map(() => null),
-    todos: todos?.map(({ status }) => ({ status })) ?? null,
+    pending: state.pending
+      .filter(isOpen)
+      .slice(0, 1)
+      .map(({ status }) => ({ status })),
+    unread: state.unread.slice(0, 1).map(() => null),
+    todos: (todos ?? [])
+      .filter(({ status }) => status !== 'completed')
+      .slice(0, 1)
+      .map(({ status }) => ({ status })),
     config: config?.planning === undefined ? null : { planning: config.planning },
     result: result === null ? null : {},
   };
@@ -28,8 +35,9 @@ export function outlineOf(state: RunState): Outline {
 
 function openOutline(open: NonNullable<RunState['open']>): Outline['open'] {
   const { purpose, attempt, stage, finishReason, ranTools, usage, calls } = open;
-  const progress = calls.map((call) => ({ progress: { at: call.progress.at } }));
-  return { purpose, attempt, stage, finishReason, ranTools, usage, calls: progress };
+  const unanswered = calls.find(({ progress }) => progress.at !== 'answered');
+  const first = unanswered === undefined ? [] : [{ progress: { at: unanswered.progress.at } }];
+  return { purpose, attempt, stage, finishReason, ranTools, usage, calls: first };
 }
 
 function lastOutline({ purpose, finishReason, text, calls, empty }: NonNullable<RunState['last']>): Outline['last'] {

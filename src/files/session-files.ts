@@ -9,31 +9,23 @@
 // F4. The bounds are on what is kept. What is over them is left out and named, and the run is none the worse for it; where
 //     a whole state would be over them, none is kept.
 
-import { copierOf, listSession, sessionKey, type SessionBlobs } from './session-blobs.ts';
+import { copierOf, listSession, sessionKey } from './session-blobs.ts';
 import { createFolderBlobs } from './folder-blobs.ts';
-import { createHeldStates, sum, type RunPlace } from './held-states.ts';
+import { createHeldStates, type RunPlace } from './held-states.ts';
 import { createMovingFolders, type SettleOptions } from './moving-folders.ts';
 import { createSessionNotes } from './session-notes.ts';
 import { fillFrom, hashIn } from './held-state.ts';
 import { join } from 'node:path';
-import { keepChanges, type FileChange } from './keep-changes.ts';
-import { keepFile, removeUnfinished } from './keep-file.ts';
-import { mayBeArtifact, readEntry, readState, type FileEntry, type WorkspaceState } from './workspace-state.ts';
+import { keepOfRun, type KeepBounds, type RunChanges } from './keep-of-run.ts';
+import { removeUnfinished } from './keep-file.ts';
+import { readEntry, readState, type WorkspaceState } from './workspace-state.ts';
 import { eachOf } from './each-of.ts';
 import { createLeftFiles } from './left-files.ts';
-import type { BlobStore, BlobSum, OpenBlob, StagedFile } from './blob-store.ts';
+import type { BlobStore, BlobSum, OpenBlob } from './blob-store.ts';
 import { readdir, realpath, rm } from 'node:fs/promises';
 import { sessionIds, type SessionId } from '../core/ids.ts';
 import type { HeldEntry, HeldState } from './held-state.ts';
 import type { Workspaces } from './workspaces.ts';
-
-export interface RunChanges {
-  readonly changes: readonly FileChange[];
-  /** Whether there was no room for some, or too much to look at (F4). */
-  readonly isCut: boolean;
-  /** Paths that could not be kept, and were not named before: too much, or not what may be read. */
-  readonly left: readonly string[];
-}
 
 export interface SessionFiles {
   /**
@@ -71,14 +63,11 @@ export interface SessionFiles {
   list(): Promise<readonly SessionId[]>;
 }
 
-export interface SessionFilesOptions {
+export interface SessionFilesOptions extends KeepBounds {
   readonly dataDir: string;
   readonly workspaces: Workspaces;
   /** Absent: the data folder. */
   readonly blobs?: BlobStore;
-  /** Of all artifacts of a session. */
-  readonly maxBytes: number;
-  readonly maxFiles: number;
   /** Of the working directory of one run, for forks. Absent: 256 MiB. */
   readonly maxHeldBytes?: number;
 }
@@ -107,43 +96,6 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
     return { root, now, there, begun, state: heldFrom(now, [known, begun ?? new Map()]) };
   }
 
-  async function finish(place: RunPlace): Promise<RunChanges> {
-    const { sessionId } = place;
-    const root = await ready(sessionId);
-    // Whatever becomes of the rest: elsewhere it is not as it is here.
-    await moving.leave(place);
-    const standing = await lookAt(root, place);
-    const { now, there, begun, state } = standing;
-    const room = roomOf(there, options);
-    let isCut = begun !== null && now.extent === 'part';
-    const keep = async (path: string, entry: FileEntry) => {
-      if (entry.bytes > blobs.maxBytes || !room.take(entry.bytes)) {
-        isCut = true;
-        return null;
-      }
-      const folder = notes.folder(sessionId, 'kept');
-      const put = (copy: StagedFile) => keepCopy(sessionId, there, copy);
-      const sha256 = await keepFile(join(root, path), entry, { folder, put });
-      return sha256 === null ? null : { ...entry, sha256 };
-    };
-    const { changes, missed } =
-      begun === null ? { changes: [], missed: [] } : await keepChanges({ root, now, begun, state, keep });
-    const left = await leftFiles.note(sessionId, {
-      ...standing,
-      kept: new Set(changes.map(({ path }) => path)),
-      missed: [...now.skipped.filter(mayBeArtifact), ...missed],
-    });
-    if (await states.hold(place, standing)) await notes.setKnown(sessionId, state);
-    for (const name of there.parked.keys()) await blobs.remove(sessionKey(sessionId, 'parked', name));
-    return { changes, isCut, left };
-  }
-
-  async function keepCopy(sessionId: SessionId, { kept }: SessionBlobs, copy: StagedFile): Promise<void> {
-    if (kept.has(copy.sha256)) return;
-    await blobs.put(sessionKey(sessionId, 'kept', copy.sha256), copy);
-    kept.set(copy.sha256, copy.bytes);
-  }
-
   return {
     move,
     async begin(place) {
@@ -163,7 +115,16 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
       const entry = await readEntry(join(await ready(place.sessionId), path));
       if (entry !== null) await notes.given(place, path, { ...entry, sha256: null });
     },
-    finish,
+    async finish(place) {
+      const root = await ready(place.sessionId);
+      // Whatever becomes of the rest: elsewhere it is not as it is here.
+      await moving.leave(place);
+      const standing = await lookAt(root, place);
+      const { isHeld, ...found } = await keepOfRun(place, standing, { ...options, blobs, notes, states, leftFiles });
+      if (isHeld) await notes.setKnown(place.sessionId, standing.state);
+      for (const name of standing.there.parked.keys()) await blobs.remove(sessionKey(place.sessionId, 'parked', name));
+      return found;
+    },
     left: (sessionId) => leftFiles.read(sessionId),
     has: async (place) => (await states.read(place)) !== null,
     async restore(from, to) {
@@ -208,20 +169,4 @@ function heldFrom({ entries }: WorkspaceState, known: readonly HeldState[]): Map
       entry.kind === 'file' ? { ...entry, sha256: hashOf(path, entry.stamp) } : entry,
     ]),
   );
-}
-
-/** What a session may still keep. */
-function roomOf(
-  { kept }: SessionBlobs,
-  { maxBytes, maxFiles }: Pick<SessionFilesOptions, 'maxBytes' | 'maxFiles'>,
-): { take(bytes: number): boolean } {
-  let [bytesLeft, filesLeft] = [maxBytes - sum(kept.values()), maxFiles - kept.size];
-  return {
-    take(bytes) {
-      if (filesLeft < 1 || bytes > bytesLeft) return false;
-      filesLeft -= 1;
-      bytesLeft -= bytes;
-      return true;
-    },
-  };
 }

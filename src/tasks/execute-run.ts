@@ -193,10 +193,8 @@ async function* saidMeanwhile(services: Services, run: RunRecord, signal: AbortS
   const { runId } = run;
   const after = (await store.run(runId))?.lastSeq ?? 0;
   for await (const events of log.follow(runId, { after, signal })) {
-    for (const event of events) {
-      if (event.type === 'user-message') await placeSaidFiles(services, run, event);
-      if (event.type === 'user-message' || event.type === 'approval-decided') yield event;
-    }
+    await placeSaidFiles(services, run, events);
+    for (const event of events) if (event.type === 'user-message' || event.type === 'approval-decided') yield event;
   }
 }
 
@@ -233,6 +231,7 @@ async function recordGroups(
       const recorded = await stored;
       if (recorded.leg === 'over') return 'over';
       taken = recorded.taken;
+      await placeSaidFiles(services, run, taken);
     }
     return 'stopped';
   } finally {

@@ -168,8 +168,8 @@ export async function takeHere(services: Services, seen: SeenRun, purpose: Purpo
       return executeRun(services, { run, continues: true, leftBy, slot: slotOf(services, run), ...signals });
     if (seen.control === 'pause') await pauseAgain(services, run.runId);
     if (seen.control === 'cancel') services.runs.stop(run.runId, 'cancel');
-    const { leg, leaveBefore } = purpose;
-    await executeRun(services, { run, continues: leg === 'next', leftBy, slot: null, leaveBefore, ...signals });
+    const stretch = { leaveBefore: (state: RunState) => purpose.leaveBefore(state), slot: null };
+    await executeRun(services, { run, continues: purpose.leg === 'next', leftBy, ...stretch, ...signals });
   });
   return started && taken.promise;
 }

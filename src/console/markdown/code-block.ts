@@ -10,7 +10,7 @@ import { keepSelection } from './keep-selection.ts';
 import { setText } from './set-text.ts';
 import { utf8Bytes } from '../state/utf8.ts';
 import type { CodeSource } from './read-blocks.ts';
-import type { Run } from './highlighter.ts';
+import type * as Highlighter from './highlighter.ts';
 
 const foldedLines = 80;
 const highlightLimits = { bytes: 100_000, lines: 1_000 };
@@ -126,11 +126,10 @@ function copyButton(text: () => string): HTMLButtonElement {
   return button;
 }
 
-type Highlighter = typeof import('./highlighter.ts');
 /** Kept, as the bundler's `import()` looks through the whole page each time. */
-let highlighting: Promise<Highlighter | null> | null = null;
+let highlighting: Promise<typeof Highlighter | null> | null = null;
 
-async function loadHighlighter(): Promise<Highlighter | null> {
+async function loadHighlighter(): Promise<typeof Highlighter | null> {
   try {
     return await import('./highlighter.ts');
   } catch {
@@ -163,7 +162,7 @@ function setOnlyText(parent: Element, text: string): void {
 }
 
 /** @param cut  Where the second piece begins. */
-function spansOf(runs: readonly Run[], cut: number): readonly [readonly Node[], readonly Node[]] {
+function spansOf(runs: readonly Highlighter.Run[], cut: number): readonly [readonly Node[], readonly Node[]] {
   const [head, rest] = [new Array<Node>(), new Array<Node>()];
   let at = 0;
   for (const { text, scope } of runs) {

@@ -34,12 +34,6 @@ export interface StretchOf {
 /** The stretch is for another worker, or for this one later. */
 export class StretchLeftError extends ReinsError {}
 
-export class OutlineTooLargeError extends ReinsError {
-  constructor() {
-    super('The run has more open calls than its workflow can be told of.');
-  }
-}
-
 const failed = (type: 'HarnessError' | 'StorageError', message: string): Ending => ({
   status: 'failed',
   error: { type, message, retryable: false },
@@ -159,9 +153,6 @@ async function stateOf({ log }: Services, { runId, sessionId }: RunRecord): Prom
   return state;
 }
 
-/** Far below what Temporal takes; beyond it the run has too many open calls to be told of (E-879). */
-const mostBytes = 65_536;
-
 async function standingOf(
   services: Services,
   { run, state }: { readonly run: RunRecord; readonly state: RunState },
@@ -169,7 +160,5 @@ async function standingOf(
   const { generation, control } = run;
   if (state.result !== null)
     return (await isReady(services, run)) ? { v: 1, at: 'ready', generation } : { v: 1, at: 'parked' };
-  const open = { v: 1, at: 'open', generation, outline: outlineOf(state), isFlagged: control !== 'none' } as const;
-  if (Buffer.byteLength(JSON.stringify(open)) > mostBytes) throw new OutlineTooLargeError();
-  return open;
+  return { v: 1, at: 'open', generation, outline: outlineOf(state), isFlagged: control !== 'none' };
 }

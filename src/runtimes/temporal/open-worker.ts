@@ -117,7 +117,7 @@ export function bundleWorkflow(logger: Logger): Promise<WorkflowBundle> {
 let isInstalled = false;
 
 /** One of a process; that of the program, where it has one. */
-function installRuntime(logger: Logger): void {
+export function installRuntime(logger: Logger): void {
   if (isInstalled) return;
   isInstalled = true;
   const filter = makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' });

@@ -76,8 +76,8 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
     ...webhookMethods(db),
     alone: (work) => alone(db, work),
     figures() {
-      const { waiting, ...connections } = db.load();
-      return { connections, waiting, isListening: wakeUps?.isListening ?? null };
+      const { waiting, ...pool } = db.load();
+      return { connections: pool, waiting, isListening: wakeUps?.isListening ?? null };
     },
     [Symbol.asyncDispose]: () => rest.disposeAsync(),
   };
