@@ -31,7 +31,7 @@ const mayImport: Record<string, readonly string[]> = {
   client: ['core', 'protocol'],
   console: ['client', 'views'],
   runtimes: ['core', 'engine', 'tasks', 'stores', 'harnesses', 'harnesses/native'],
-  'runtimes/temporal': ['core', 'engine', 'tasks', 'stores'],
+  'runtimes/temporal': ['runtimes', 'core', 'engine', 'tasks', 'stores'],
   'runtimes/harness-v1': ['runtimes', 'core', 'engine', 'protocol', 'views'],
   cli: [
     'core',

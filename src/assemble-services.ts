@@ -5,6 +5,7 @@ import { createFrameFeeds } from './tasks/frame-feeds.ts';
 import { createOwnership, type OwnershipPolicy } from './tasks/ownership.ts';
 import { createRunLog } from './stores/run-log.ts';
 import { createRunSlots, type SlotBounds } from './tasks/run-slots.ts';
+import { hearCancels } from './tasks/hear-cancels.ts';
 import { expireTasks } from './tasks/expire-tasks.ts';
 import { repeat, type Repeated } from './tasks/repeat.ts';
 import { sweepFiles } from './tasks/delete-session.ts';
@@ -84,8 +85,12 @@ export function startUpkeep(services: Services, firstScan?: Promise<void>): Repe
       onFailure: sweepFailed,
     }),
   ];
+  const deafen = hearCancels(services);
   return {
-    stop: async () => void (await Promise.all([scanned, swept, firstSweep, ...rounds.map((each) => each.stop())])),
+    async stop() {
+      deafen();
+      await Promise.all([scanned, swept, firstSweep, ...rounds.map((each) => each.stop())]);
+    },
   };
 }
 

@@ -160,9 +160,11 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   metrics.watch(services);
   stack.defer(() => services.log.close());
   const tracer = trace.getTracer('reins', packageVersion());
-  watchRuns(services.log, ({ data }) =>
-    createObservers({ hooks: [], tracer, name: data._config?.base ?? data._base ?? 'reins', clock, logger }),
-  );
+  const watch = watchRuns(services.log, {
+    observe: ({ data }) =>
+      createObservers({ hooks: [], tracer, name: data._config?.base ?? data._base ?? 'reins', clock, logger }),
+    isJoined: ({ data }) => temporal?.scheduler.takes(data._config ?? null) ?? false,
+  });
   await ensureHarnesses(services, owner, alone);
   await warnOfPreferred(services);
   const webhooks = openWebhooks(services, config.webhooks);
@@ -186,7 +188,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
       await requireWorker();
       await takeUp();
       upkeep.push(startUpkeep(services), keepBundles(services, dataDir));
-      worker = temporal.work(services, config.temporal);
+      worker = temporal.work(services, { watch, concurrent: config.temporal.concurrent });
       await worker.began;
     },
     async listen() {

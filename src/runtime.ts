@@ -7,7 +7,7 @@ import { agentsByBase, createAgentAdapters, type TurnDress } from './runtimes/ag
 import { ConfigurationError } from './core/errors.ts';
 import { createDurableRuntime } from './runtimes/durable-runtime.ts';
 import { observersOf } from './runtimes/observers.ts';
-import { watchRuns } from './runtimes/watch-runs.ts';
+import { watchRuns, type RunWatch } from './runtimes/watch-runs.ts';
 import { createRegistry } from './harnesses/registry.ts';
 import { createRunChild } from './runtimes/durable-children.ts';
 import { dirname, resolve } from 'node:path';
@@ -41,7 +41,7 @@ export type RuntimeDriver =
 export interface SchedulerLink {
   readonly scheduler: RunScheduler;
   /** Null: it does nothing for it. */
-  work(services: Services): { stop(): Promise<void> } | null;
+  work(services: Services, watch: RunWatch): { stop(): Promise<void> } | null;
   close(): Promise<void>;
 }
 
@@ -124,12 +124,15 @@ export function openRuntime(
       linkBase: () => 'http://127.0.0.1',
     },
   });
-  const observers = watchRuns(services.log, ({ data }) => {
-    const agent = byBase.get(data._config?.base ?? data._base ?? '');
-    return agent === undefined ? null : observersOf(agent);
+  const observers = watchRuns(services.log, {
+    observe({ data }) {
+      const agent = byBase.get(data._config?.base ?? data._base ?? '');
+      return agent === undefined ? null : observersOf(agent);
+    },
+    isJoined: ({ data }) => link?.scheduler.takes(data._config ?? null) ?? false,
   });
   const upkeep = startUpkeep(services, superviseRuns(services));
-  const worker = link?.work(services);
+  const worker = link?.work(services, observers);
   return createDurableRuntime(services, agents, {
     async close({ drainMs = defaultDrainMs } = {}) {
       await Promise.all([worker?.stop(), services.runs.drain({ withinMs: drainMs })]);

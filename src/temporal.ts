@@ -21,7 +21,9 @@ export function temporal({ store, role = 'work', concurrent = 1_000, ...address 
     store,
     open: (services) => {
       const link = openTemporal(services, address);
-      return role === 'work' ? { ...link, work: (of) => link.work(of, { concurrent }) } : { ...link, work: () => null };
+      return role === 'work'
+        ? { ...link, work: (of, watch) => link.work(of, { concurrent, watch }) }
+        : { ...link, work: () => null };
     },
   };
 }

@@ -7,6 +7,7 @@
 // their names.
 
 import { expect, test } from 'vitest';
+import { availableParallelism, loadavg } from 'node:os';
 import { describeWithPostgres } from './support/postgres.ts';
 import { faults, strike, type Fault, type Measured } from './support/cluster-faults.ts';
 import { proveTask, scriptOf, startClients, type Followed, type ProvenTask } from './support/cluster-work.ts';
@@ -19,9 +20,10 @@ import { temporaryFolder } from './reins-process.ts';
 const count = Number(process.env['REINS_CHAOS_FAULTS'] ?? '12');
 const seed = Number(process.env['REINS_CHAOS_SEED'] ?? String(Date.now() % 1_000_000));
 const only = process.env['REINS_CHAOS_ONLY'] ?? '';
-const leaseMs = 3_000;
+const leaseMs = 2_000;
 const atOnce = 9;
-const goesOnWithinMs = 5_000;
+/** Where others want the processors as well, everything takes as much longer. */
+const goesOnWithinMs = () => 5_000 * Math.max(1, (loadavg()[0] ?? 0) / availableParallelism());
 
 const kinds = (Object.keys(faults) as Fault[]).filter((fault) => fault.includes(only));
 
@@ -48,12 +50,12 @@ describeWithPostgres('servers on PostgreSQL that break', (cluster) => {
         model,
         leaseMs,
         settings: { agent: { shell: { kind: 'host' } } },
-        answerWithinMs: 2_000,
+        answerWithinMs: 5_000,
       });
       const clients = startClients(servers, seed);
       const random = seededRandom(seed);
       const done: Followed[] = [];
-      const measured: Measured[] = [];
+      const measured: (Measured & { readonly withinMs: number })[] = [];
       let isOver = false;
       let next = 0;
       const work = async () => {
@@ -63,13 +65,14 @@ describeWithPostgres('servers on PostgreSQL that break', (cluster) => {
       const breaking = (async () => {
         for (const fault of planOf(random)) {
           const each = await strike({ cluster: servers, database, random }, fault);
-          measured.push(each);
+          measured.push({ ...each, withinMs: goesOnWithinMs() });
           say(`${fault}: ${each.orphans} runs lost their server, all had gone on after ${Math.round(each.goneOnMs)} ms`);
         }
         isOver = true;
       })();
       await Promise.all([breaking, ...working]).finally(() => void (isOver = true));
       say('all faults are over');
+      expect(clients.odd).toEqual([]);
       const proven: ProvenTask[] = [];
       for (const task of done) proven.push(await proveTask(servers, task, traces));
       const total = (of: (each: ProvenTask) => number) => proven.reduce((sum, each) => sum + of(each), 0);
@@ -77,13 +80,12 @@ describeWithPostgres('servers on PostgreSQL that break', (cluster) => {
         `${done.length} runs, ${total(({ legs }) => legs - 1)} takeovers, ${total(({ gaps }) => gaps)} gaps, ` +
           `${total(({ connections }) => connections)} connections of readers, requests per node ${servers.balancer.counts.join(' ')}`,
       );
-      expect(clients.odd).toEqual([]);
-      for (const each of measured) expect(each.goneOnMs, each.fault).toBeLessThan(goesOnWithinMs);
+      expect(measured.filter(({ goneOnMs, withinMs }) => goneOnMs > withinMs)).toEqual([]);
       expect(await servers.open()).toEqual([]);
     },
   );
 });
 
 function say(line: string): void {
-  process.stderr.write(`  ${(performance.now() / 1_000).toFixed(1)} ${line}\n`);
+  process.stderr.write(`  ${new Date().toISOString()} ${line}\n`);
 }

@@ -1,5 +1,6 @@
 // C-091: logs of whole turns, as servers sent them, through the page's reducer, and the rows that they gave when they were
-// recorded. `REINS_RECORD_LOGS=1` records them anew from a server of today; look at what changes.
+// recorded. `REINS_RECORD_LOGS=NAME,…` records those anew from a server of today; look at what changes. Those of other people's
+// harnesses are what the real programs said (`src/harnesses/*/recorded`), sent through everything but the program.
 
 import { breaches, createRig, short, type Rig } from '../src/console/state/rig.ts';
 import { connect, type TaskEvent } from '../src/client/index.ts';
@@ -10,6 +11,10 @@ import { fromUhp } from '../src/console/state/from-uhp.ts';
 import { key } from './support/uhp.ts';
 import { openPlace } from './support/console-place.ts';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { recordedFacts } from './support/recorded-facts.ts';
+import { scriptedRuntime, scriptedSettings } from './support/scripted-runtime.ts';
+import { startServer } from './support/server.ts';
+import { temporaryFolder } from './support/folders.ts';
 
 interface Recorded {
   readonly events: readonly (readonly [number: number, event: TaskEvent])[];
@@ -55,23 +60,38 @@ const replies = {
   resumed: [{ ...say('The first try goes on and on.'), fault: { kind: 'cut', after: 1 } }],
 } as const;
 
-test.runIf(process.env['REINS_RECORD_LOGS'] === '1')(
+const wanted = process.env['REINS_RECORD_LOGS']?.split(',') ?? [];
+
+test.runIf(wanted.length > 0)(
   'the logs are recorded anew',
   async () => {
+    const recorded = Object.fromEntries(logs());
+    const isOwn = (name: string) => name === 'tools' || name in replies;
     await using served = await openPlace({ replies });
-    const client = connect(served.server.url, key);
-    const recorded: Record<string, Recorded> = {};
-    for (const input of [...Object.keys(replies), 'tools']) {
-      const { id } = await client.responses.create({ input }, { idempotencyKey: input });
-      const events: [number, TaskEvent][] = [];
-      for await (const { number, event } of client.streamOnce({ responseId: id, after: -1, reinsEvents: true }))
-        if (number !== null && event !== null) events.push([number, event]);
-      recorded[input] = { events, rows: hear(begun(), events).shown };
-    }
+    await record(served.server.url, wanted.filter(isOwn), recorded);
+    const data = temporaryFolder();
+    const runtime = scriptedRuntime(data, async (turn) => turn.say(...recordedFacts(turn.input)));
+    await using foreign = await startServer({ data, settings: scriptedSettings, adapters: [runtime.adapter] });
+    await record(
+      foreign.url,
+      wanted.filter((name) => !isOwn(name)),
+      recorded,
+    );
     writeFileSync(place, `${JSON.stringify(recorded, null, 1)}\n`);
   },
   60_000,
 );
+
+async function record(url: string, names: readonly string[], into: Record<string, Recorded>): Promise<void> {
+  const client = connect(url, key);
+  for (const input of names) {
+    const { id } = await client.responses.create({ input }, { idempotencyKey: input });
+    const events: [number, TaskEvent][] = [];
+    for await (const { number, event } of client.streamOnce({ responseId: id, after: -1, reinsEvents: true }))
+      if (number !== null && event !== null) events.push([number, event]);
+    into[input] = { events, rows: hear(begun(), events).shown };
+  }
+}
 
 describe.each(logs())('C-091: the log of %s', (_name, { events, rows }) => {
   test('gives the rows that it gave', () => {

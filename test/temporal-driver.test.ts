@@ -1,13 +1,19 @@
+import { Client, Connection } from '@temporalio/client';
 import { join } from 'node:path';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
+import { checkLog } from '../src/testing/check-log.ts';
+import { counted, logOf, ofType } from './support/runtimes.ts';
 import { createRuntime } from '../src/runtime.ts';
 import { describeDriver } from '../src/testing/driver-contract.ts';
-import { describeWithTemporal } from './support/temporal.ts';
+import { describeWithTemporal, startTemporal } from './support/temporal.ts';
 import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { createScriptedModel, simpleText } from '../src/testing/index.ts';
 import { temporal } from '../src/temporal.ts';
+import { workflowIdOf } from '../src/runtimes/temporal/contract.ts';
+import type { Hooks } from '../src/engine/hooks.ts';
 
 describeWithTemporal('E-889', (server) => {
   describeDriver('Temporal, with two workers,', async (agents) => {
@@ -24,4 +30,76 @@ describeWithTemporal('E-889', (server) => {
     });
     return open('schedule');
   });
+});
+
+describeWithTemporal('E-901 on Temporal', (server) => {
+  test('hooks hear of a run once, where it is worked on, and of its begin where it was submitted', async () => {
+    const heard: string[] = [];
+    const hear = (who: string): Hooks =>
+      Object.fromEntries(names.map((name) => [name, () => void heard.push(`${who} ${name}`)]));
+    const folder = mkdtempSync(join(tmpdir(), 'reins-temporal-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const { address } = await server();
+    const provider = createScriptedModel([simpleText('Hello.')]);
+    const open = (role: 'work' | 'schedule') =>
+      createRuntime({
+        agents: [{ config: { name: 'worker' }, parts: { provider, hooks: hear(role) } }],
+        driver: temporal({ store: openSqlite(join(folder, 'runs.sqlite')), address, taskQueue: 'hooks', role }),
+      });
+    await using _worker = open('work');
+    await using runtime = open('schedule');
+    await (await runtime.submit('Go.')).result();
+    await vi.waitFor(() => expect(heard).toContain('work run-end'));
+    expect(heard).toEqual([
+      'schedule run-start',
+      ...['step-start', 'model-request', 'model-response', 'step-end', 'checkpoint', 'run-end'].map(
+        (name) => `work ${name}`,
+      ),
+    ]);
+  });
+});
+
+const names = [
+  'run-start',
+  'step-start',
+  'model-request',
+  'model-response',
+  'step-end',
+  'checkpoint',
+  'run-end',
+] as const;
+
+describeWithTemporal('E-881', () => {
+  test('a long run goes through several histories and its log is as if it had one', async () => {
+    await using server = await startTemporal({ suggestAt: 60 });
+    const replies = Array.from({ length: 12 }, (_, n) => ({
+      pieces: [{ kind: 'tool-call', id: `c${n}`, name: 'count', arguments: [`{"n":${n}}`] }] as const,
+    }));
+    await using runtime = createRuntime({
+      agents: [
+        {
+          config: { name: 'worker' },
+          parts: {
+            provider: createScriptedModel([...replies, simpleText('Done.')]),
+            tools: [counted('count', { replay: 'safe' })],
+          },
+        },
+      ],
+      driver: temporal({ store: openSqlite(':memory:'), address: server.address }),
+    });
+    const run = await runtime.submit('Go.');
+    expect(await run.result()).toMatchObject({ status: 'completed', output: 'Done.' });
+    const log = await logOf(runtime, run.runId);
+    expect(checkLog(log)).toEqual([]);
+    expect(ofType(log, 'run-started')).toHaveLength(1);
+    expect(ofType(log, 'step-started')).toHaveLength(13);
+    const connection = await Connection.connect({ address: server.address });
+    const { workflow } = new Client({ connection });
+    const histories = [];
+    for await (const each of workflow.list({ query: `WorkflowId = '${workflowIdOf(run.runId)}'` }))
+      histories.push(each.status.name);
+    expect(histories.length).toBeGreaterThan(2);
+    expect(histories.filter((status) => status === 'CONTINUED_AS_NEW')).toHaveLength(histories.length - 1);
+    await connection.close();
+  }, 60_000);
 });

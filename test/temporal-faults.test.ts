@@ -30,7 +30,7 @@ async function openPlace(): Promise<Place> {
   const folder = temporaryFolder();
   const [database, effects] = [join(folder, 'runs.sqlite'), join(folder, 'effects')];
   writeFileSync(effects, '');
-  const server = await startTemporal(join(folder, 'temporal.db'));
+  const server = await startTemporal({ file: join(folder, 'temporal.db') });
   const { address } = server;
   const runtime = createRuntime({
     agents: [agentFor({ effects, hangs: false })],

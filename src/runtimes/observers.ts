@@ -3,7 +3,7 @@ import { createRunTracer } from '../engine/observe/run-tracer.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
-import type { RunEvent } from '../core/run-event.ts';
+import type { RunEvent, RunEventOf } from '../core/run-event.ts';
 import type { Tracer } from '@opentelemetry/api';
 
 /** Who is told of what a run stored: hooks and traces. They change nothing and hold nothing up (E-901). */
@@ -11,6 +11,9 @@ export interface Observers {
   see(events: readonly RunEvent[]): void;
   /** What no event is of its own (E-560). */
   fire(hook: HookName): void;
+  /** The leg that began so, maybe elsewhere, goes on here; then it goes on elsewhere. */
+  join(start: RunEventOf<'run-started'>): void;
+  leave(): void;
 }
 
 export interface ObserverOptions {
@@ -39,6 +42,8 @@ export function createObservers({ hooks, tracer, name, clock, logger }: Observer
     fire(hook) {
       if (last !== null) runner?.fireNamed(hook, last);
     },
+    join: (start) => trace?.join(start),
+    leave: () => trace?.leave(),
   };
 }
 

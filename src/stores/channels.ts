@@ -4,10 +4,16 @@ import { RuntimeStateError } from '../core/errors.ts';
 import type { RunId } from '../core/ids.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import { createRecentEvents } from './recent-events.ts';
+import type { RunHead } from './store.ts';
 import type { WriteQueue } from './write-queue.ts';
+
+/** Where a log ends, and whether it stays so. */
+export type LogEnd = Pick<RunHead, 'lastSeq' | 'isOver'>;
 
 export interface Channel {
   readonly runId: RunId;
+  /** What is known of a log that nobody writes here; null: the store is to be asked. */
+  end: LogEnd | null;
   /** Present while this process owns the run: then `lastSeq` of the queue is where the log ends. */
   queue: WriteQueue | null;
   readonly followers: Set<Follower>;
@@ -42,6 +48,7 @@ export class Channels {
     const channel = this.#channels.get(queue.runId);
     if (queue.refusal === null || !queue.isIdle || channel?.queue !== queue) return;
     channel.queue = null;
+    this.learn(queue.runId, { lastSeq: queue.lastSeq, isOver: false });
     notifyAll(channel);
     this.#forget(channel);
   }
@@ -67,6 +74,8 @@ export class Channels {
   publish(runId: RunId, events: readonly RunEvent[], bytes: number): void {
     const channel = this.#channels.get(runId);
     if (channel === undefined || channel.followers.size === 0) return;
+    const last = events.at(-1);
+    if (channel.end !== null && last !== undefined) this.learn(runId, { lastSeq: last.seq, isOver: false });
     let allHave = Number.POSITIVE_INFINITY;
     for (const { cursor } of channel.followers) allHave = Math.min(allHave, cursor);
     this.#recent.forget(runId, allHave);
@@ -85,16 +94,25 @@ export class Channels {
     for (const { queue } of this.#channels.values()) queue?.refuse(reason);
   }
 
-  /** Wakes those who follow the run; null: all. */
-  wake(runId: RunId | null): void {
-    for (const channel of runId === null ? this.#channels.values() : [this.#channels.get(runId)])
-      if (channel !== undefined) notifyAll(channel);
+  /** Wakes those who follow the run and have less, or have no more to wait for. */
+  learn(runId: RunId, { lastSeq, isOver }: LogEnd): void {
+    const channel = this.#channels.get(runId);
+    if (channel === undefined) return;
+    const { end } = channel;
+    // An answer that a word has overtaken takes nothing back.
+    const through = isOver ? lastSeq : Math.max(lastSeq, end?.lastSeq ?? 0);
+    channel.end = { lastSeq: through, isOver: isOver || end?.isOver === true };
+    for (const { cursor, notify } of channel.followers) if (channel.end.isOver || cursor < through) notify();
+  }
+
+  wakeAll(): void {
+    for (const channel of this.#channels.values()) notifyAll(channel);
   }
 
   #of(runId: RunId): Channel {
     const known = this.#channels.get(runId);
     if (known !== undefined) return known;
-    const channel: Channel = { runId, queue: null, followers: new Set() };
+    const channel: Channel = { runId, end: null, queue: null, followers: new Set() };
     this.#channels.set(runId, channel);
     return channel;
   }

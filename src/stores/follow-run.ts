@@ -2,15 +2,17 @@
 
 import type { RunId } from '../core/ids.ts';
 import type { RunEvent } from '../core/run-event.ts';
-import type { Channels, Follower } from './channels.ts';
+import type { Channel, Channels, Follower, LogEnd } from './channels.ts';
 import { endsLog } from './event-shape.ts';
-import type { HeadWatch } from './head-watch.ts';
+import { gone, type HeadWatch } from './head-watch.ts';
+import { pageEvents, type ReadTail } from './read-tails.ts';
 import type { Store } from './store.ts';
 
 export interface FollowSources {
   readonly channels: Channels;
   readonly store: Store;
   readonly heads: HeadWatch;
+  readonly readTail: ReadTail;
   /** True once the log is closed. */
   readonly isClosed: () => boolean;
 }
@@ -20,13 +22,12 @@ export interface FollowOptions {
   readonly signal?: AbortSignal;
 }
 
-export const pageEvents = 512;
-
 export function followRun(
-  { channels, store, heads, isClosed }: FollowSources,
+  sources: FollowSources,
   runId: RunId,
   { after, signal }: FollowOptions,
 ): AsyncIterableIterator<readonly RunEvent[]> {
+  const { channels, store, heads, isClosed } = sources;
   const news = createNotification();
   let left = false;
   const goesOn = () => !left && !isClosed() && signal?.aborted !== true;
@@ -35,27 +36,23 @@ export function followRun(
     const follower: Follower = { cursor: after, notify: news.notify };
     const channel = channels.enter(runId, follower);
     signal?.addEventListener('abort', news.notify);
-    // A run whose events have just come without an end is not over.
-    let mayBeOver = true;
     try {
       while (goesOn()) {
         news.reset();
         const { cursor } = follower;
-        const events =
-          channels.eventsAfter(channel, cursor) ??
-          (await store.readEvents(runId, { after: cursor, limit: pageEvents }));
+        const events = channels.eventsAfter(channel, cursor) ?? (await readOn(sources, channel, cursor));
         const last = events.at(-1);
         if (last !== undefined) {
           follower.cursor = last.seq;
-          mayBeOver = false;
           yield events;
           if (endsLog(last)) return;
-        } else if (channel.queue !== null) {
-          await news.wait();
-        } else {
-          if (mayBeOver && (await isOver(store, runId, cursor))) return;
-          mayBeOver = true;
-          const leave = heads.watch({ runId, cursor, notify: news.notify });
+        }
+        if (channel.queue === null && channel.end === null) channels.learn(runId, await endOf(store, runId));
+        else if (last !== undefined) continue;
+        else if (channel.queue !== null) await news.wait();
+        else if (hasAll(channel, cursor)) return;
+        else {
+          const leave = heads.watch(runId);
           await news.wait();
           leave();
         }
@@ -81,10 +78,22 @@ export function followRun(
   };
 }
 
-async function isOver(store: Store, runId: RunId, cursor: number): Promise<boolean> {
-  const [head] = await store.heads([runId]);
-  return head === undefined || (head.isOver && head.lastSeq <= cursor);
+/** Nothing, where it is known that there is nothing. */
+async function readOn(
+  { store, readTail }: FollowSources,
+  { runId, queue, end }: Channel,
+  after: number,
+): Promise<readonly RunEvent[]> {
+  if (queue !== null || end === null) return store.readEvents(runId, { after, limit: pageEvents });
+  return end.lastSeq > after ? readTail({ runId, after }, end.lastSeq) : [];
 }
+
+async function endOf(store: Store, runId: RunId): Promise<LogEnd> {
+  const [head] = await store.heads([runId]);
+  return head ?? gone;
+}
+
+const hasAll = ({ end }: Channel, cursor: number) => end?.isOver === true && end.lastSeq <= cursor;
 
 interface Notification {
   readonly notify: () => void;

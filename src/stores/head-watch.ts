@@ -1,24 +1,19 @@
-// Runs that others write and that somebody here waits for: each second one query asks how far all of their logs are.
+// Runs that others write and that somebody here waits for: each second one query asks where all of their logs end.
 //
 // D1. However many wait, and for however many runs, there is one look at a time, and none while nobody waits.
-// D2. Who waits is woken where there is more than it has, where nothing more can come, and where the run is gone. A word that
-//     is lost on its way from another node so costs a second.
-// D3. A look that fails wakes nobody: while the store does not answer nothing can be read there either.
+// D2. It is told of each of them; one that is gone is over. A word that is lost on its way from another node so costs a second.
+// D3. A look that fails tells nothing: while the store does not answer nothing can be read there either.
 
 import type { Clock } from '../core/clock.ts';
 import type { RunId } from '../core/ids.ts';
+import type { LogEnd } from './channels.ts';
 import type { Store } from './store.ts';
 
-export interface Waiting {
-  readonly runId: RunId;
-  /** The last event that it has. */
-  readonly cursor: number;
-  readonly notify: () => void;
-}
-
 export interface HeadWatch {
-  /** Looks for it until the returned function is called. */
-  watch(waiting: Waiting): () => void;
+  /** Looks for one who waits, until the returned function is called. */
+  watch(runId: RunId): () => void;
+  /** Looks now, unless nobody waits. */
+  look(): void;
   /** How many wait now. */
   readonly waiting: number;
   /** How often the store was asked so far. */
@@ -26,9 +21,16 @@ export interface HeadWatch {
 }
 
 const everyMs = 1_000;
+export const gone: LogEnd = { lastSeq: 0, isOver: true };
 
-export function createHeadWatch({ store, clock }: { readonly store: Store; readonly clock: Clock }): HeadWatch {
-  const all = new Set<Waiting>();
+export interface HeadWatchOptions {
+  readonly store: Pick<Store, 'heads'>;
+  readonly clock: Clock;
+  readonly onEnd: (runId: RunId, end: LogEnd) => void;
+}
+
+export function createHeadWatch({ store, clock, onEnd }: HeadWatchOptions): HeadWatch {
+  const all = new Set<{ readonly runId: RunId }>();
   let state: { readonly kind: 'idle' | 'looking' } | { readonly kind: 'armed'; cancel(): void } = { kind: 'idle' };
   let looks = 0;
 
@@ -47,20 +49,23 @@ export function createHeadWatch({ store, clock }: { readonly store: Store; reado
       state = { kind: 'idle' };
       settle();
     };
-    wake().then(over, over);
+    ask().then(over, over);
   }
 
-  async function wake(): Promise<void> {
-    const asked = new Set([...all].map(({ runId }) => runId));
-    const heads = new Map((await store.heads([...asked])).map((head) => [head.runId, head]));
-    for (const { runId, cursor, notify } of all) {
-      const head = heads.get(runId);
-      if (asked.has(runId) && (head === undefined || head.isOver || head.lastSeq > cursor)) notify();
-    }
+  async function ask(): Promise<void> {
+    const asked = [...new Set([...all].map(({ runId }) => runId))];
+    const heads = new Map((await store.heads(asked)).map((head) => [head.runId, head]));
+    for (const runId of asked) onEnd(runId, heads.get(runId) ?? gone);
   }
 
   return {
-    watch(waiting) {
+    look() {
+      if (state.kind !== 'armed') return;
+      state.cancel();
+      look();
+    },
+    watch(runId) {
+      const waiting = { runId };
       all.add(waiting);
       settle();
       return () => {

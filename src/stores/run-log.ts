@@ -6,8 +6,9 @@
 //     stalls holds one batch and delays nobody (E-144).
 // G3. Memory per run is bounded: recent events only while somebody follows, nothing at all once the writer is closed and
 //     the last follower left.
-// G4. A run that another process writes is followed by looking at the store each second, once for all who follow such runs
-//     (`head-watch.ts`), and whenever the store has heard of it; a writer made here wakes its followers.
+// G4. Of a run that another process writes, its followers learn where the log ends: from what the store hears, and by a look
+//     each second, one for all such runs (`head-watch.ts`). What they lack is read then, and nothing else; those of one moment
+//     are read together (`read-tails.ts`). A writer made here wakes its followers.
 // G5. A follower that is left, by its signal or by `return()`, is released at once, whether it waits or holds a batch.
 // G6. A fact from outside is published once: by the writer that is at work here, when it meets it, else by who appended it.
 
@@ -17,9 +18,10 @@ import type { RunId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import { Channels } from './channels.ts';
-import { followRun, pageEvents, type FollowOptions } from './follow-run.ts';
+import { followRun, type FollowOptions } from './follow-run.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createHeadWatch, type HeadWatch } from './head-watch.ts';
+import { createReadTail, pageEvents } from './read-tails.ts';
 import { createRunWriter, type RunWriter } from './run-writer.ts';
 import type { Admission, AdmitResult, AppendFactsResult, FactFromOutside, Store } from './store.ts';
 import { WriteQueue, type WrittenRun } from './write-queue.ts';
@@ -80,10 +82,13 @@ export function createRunLog(options: RunLogOptions): RunLog {
   const listeners = new Set<PublishListener>();
   let state: 'open' | 'closing' | 'closed' = 'open';
   const commit = createGroupCommit({ store, clock, windowMs, onCommit, onIdle: (queue) => channels.release(queue) });
-  const heads = createHeadWatch({ store, clock });
-  const sources = { channels, store, heads, isClosed: () => state === 'closed' };
+  const heads = createHeadWatch({ store, clock, onEnd: (runId, end) => channels.learn(runId, end) });
+  const sources = { channels, store, heads, readTail: createReadTail(store), isClosed: () => state === 'closed' };
 
-  const deafen = store.onNews?.((runId) => channels.wake(runId));
+  const deafen = store.onNews?.((runId, lastSeq) => {
+    if (runId === null) heads.look();
+    else channels.learn(runId, { lastSeq, isOver: false });
+  });
 
   /** By run, the last event that was published while no writer was here, which may meet it later (G6). Bounded. */
   const ahead = new Map<RunId, number>();
@@ -161,7 +166,7 @@ export function createRunLog(options: RunLogOptions): RunLog {
       await commit.drain();
       state = 'closed';
       deafen?.();
-      channels.wake(null);
+      channels.wakeAll();
     },
   };
 }

@@ -353,6 +353,15 @@ export interface EventRange {
   readonly committedOnly?: true;
 }
 
+/** A reader of a run's log, and the last event that it has. */
+export interface LogCursor {
+  readonly runId: RunId;
+  readonly after: number;
+}
+
+/** A run whose log is as long now, or null: of any of them more may be there. */
+export type NewsListener = (runId: RunId | null, lastSeq: number) => void;
+
 /** Records are read one by one: a damaged one is a StorageError for who asks for it, and is left out of lists (E-804). */
 export interface Store extends AsyncDisposable, FileStore, SessionStore, PrincipalStore, WebhookStore {
   admit(admission: Admission): Promise<AdmitResult>;
@@ -369,6 +378,11 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
    * @throws StorageError  The next event is damaged; what stands before it was given by the read before (E-804).
    */
   readEvents(runId: RunId, range: EventRange): Promise<readonly RunEvent[]>;
+  /**
+   * The same for many readers at once, each of which lacks little. For any of them it may give less than there is, or nothing, where
+   * `readEvents` gives more, or throws. Absent where several reads cost no more than one.
+   */
+  readonly readTails?: (cursors: readonly LogCursor[]) => Promise<readonly (readonly RunEvent[])[]>;
 
   /**
    * Appends a fact from outside where the log ends, whoever owns the run (L7), with the rule that a decision makes.
@@ -489,10 +503,10 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
   /** Whether `prune` has begun to remove live events of a run. */
   isPruned(runId: RunId): Promise<boolean>;
   /**
-   * Tells that another process has added to the log of a run, or may have added to any (null). A hint: it may come late,
-   * twice, or not at all. Absent where nothing is heard of others. Gives the unsubscribe.
+   * Tells that another process has added to the log of a run, or may have added to any. A hint: it may come late, twice, or
+   * not at all, or of a run that is as it was. Absent where nothing is heard of others. Gives the unsubscribe.
    */
-  readonly onNews?: (listener: (runId: RunId | null) => void) => () => void;
+  readonly onNews?: (listener: NewsListener) => () => void;
   /** Absent where there is no way that could be long. */
   readonly figures?: () => StoreFigures;
 }

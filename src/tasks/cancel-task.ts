@@ -37,16 +37,19 @@ export async function stopRun(services: Services, runId: RunId): Promise<void> {
   const run = await services.store.requestCancel(runId);
   if (run?.status !== 'running') return;
   const answered = new AbortController();
-  await Promise.race([endRunning(services, runId), sleep(services.clock, answerWithinMs, answered.signal)]);
+  await Promise.race([endRunning(services, runId, answered.signal), sleep(services.clock, answerWithinMs, answered.signal)]);
   answered.abort();
 }
 
-/** At work here, it ends by itself; parked, or left by its owner, it is taken over to be ended. Another's hears of the flag. */
-async function endRunning(services: Services, runId: RunId): Promise<void> {
+/** At work here, it ends by itself; parked, or left by its owner, it is taken over to be ended. Another's hears of the flag, and is waited for. */
+async function endRunning(services: Services, runId: RunId, signal: AbortSignal): Promise<void> {
   if (services.runs.stop(runId, 'cancel')) await services.runs.ended(runId);
   const run = await services.store.run(runId);
   if (run?.status !== 'running') return;
-  if (run.owner !== null && (await services.ownership.living()).has(run.owner)) return;
+  if (run.owner !== null && (await services.ownership.living()).has(run.owner)) {
+    for await (const _ of services.log.follow(runId, { after: run.lastSeq, signal }));
+    return;
+  }
   // Somebody here may have been quicker, and not have seen the flag.
   if (!(await takeOver(services, run))) services.runs.stop(runId, 'cancel');
   await services.runs.ended(runId);

@@ -18,7 +18,10 @@ export async function deleteSession(services: Services, principal: string, name:
   while (!(await bury(services, sessionId)));
   const family = await services.store.familyOf(sessionId);
   for (const each of new Set([sessionId, ...family.map((member) => member.sessionId)]))
-    await removeFiles(services, each);
+    // It is deleted already: what stays for now is swept.
+    await removeFiles(services, each).catch((cause: unknown) =>
+      services.logger.error('Files of a deleted session could not be removed.', { sessionId: each }, cause),
+    );
 }
 
 async function stopAll(services: Services, sessionId: SessionId): Promise<void> {

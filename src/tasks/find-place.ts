@@ -41,8 +41,14 @@ export async function findPlace(services: Services, { principal, body, queued }:
   if (session.runningRunId !== null) throw new SessionBusyError(session.sessionId, session.runningRunId);
   // Judged again inside the transaction; here so that the order of checks holds.
   const tip = await services.store.tip(session.sessionId);
-  if (tip !== previousRunId) throw notTip(tip);
+  if (tip !== previousRunId) throw await goneOn(services, session, tip);
   return { harness, session, previousRunId, fork: null };
+}
+
+/** A task that another process began in this moment is told like one that was there before (B106). */
+async function goneOn({ store }: Services, { sessionId }: SessionRecord, tip: RunId | null): Promise<RequestError> {
+  const runningRunId = (await store.session(sessionId))?.runningRunId ?? null;
+  return runningRunId === null ? notTip(tip) : new SessionBusyError(sessionId, runningRunId);
 }
 
 /** A fork of a response that has ended disturbs nobody, whatever its session is at. */

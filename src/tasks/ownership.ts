@@ -56,7 +56,7 @@ export interface OwnershipOptions {
 }
 
 /** A listener that was away for longer has missed what was said. */
-const longestGapMs = 5_000;
+const longestGapOf = ({ leaseMs }: OwnershipPolicy) => Math.min(5_000, leaseMs / 2);
 
 interface Silence {
   readonly seenAtMs: number;
@@ -103,7 +103,7 @@ export function createOwnership({ store, clock, owner, processes, policy: own = 
     async living() {
       const rows = await store.owners();
       const nowMs = clock.now();
-      const sinceLastMs = listenedAtMs === null ? null : Math.min(Math.max(0, nowMs - listenedAtMs), longestGapMs);
+      const sinceLastMs = listenedAtMs === null ? null : Math.min(Math.max(0, nowMs - listenedAtMs), longestGapOf(policy));
       listenedAtMs = nowMs;
       const living = new Set([owner]);
       for (const row of rows) {

@@ -133,7 +133,7 @@ export interface Measured {
   readonly orphans: number;
 }
 
-const goesOnWithinMs = 20_000;
+const waitAtMostMs = 60_000;
 
 /** Strikes, waits until every run that is hit has gone on or ended, and brings back what was lost. */
 export async function strike(place: FaultPlace, fault: Fault): Promise<Measured> {
@@ -143,7 +143,7 @@ export async function strike(place: FaultPlace, fault: Fault): Promise<Measured>
   const fromMs = performance.now();
   const restored = restore();
   const waiting = new Map(before.map((run) => [run.runId, run]));
-  while (waiting.size > 0 && performance.now() - fromMs < goesOnWithinMs) {
+  while (waiting.size > 0 && performance.now() - fromMs < waitAtMostMs) {
     const now = new Map((await place.cluster.open()).map((run) => [run.runId, run]));
     for (const [runId, then] of waiting) if (hasGoneOn(then, now.get(runId), lost)) waiting.delete(runId);
     if (waiting.size > 0) await pause(25);

@@ -65,7 +65,7 @@ export interface Clients {
 }
 
 export function startClients({ balancer, uhp }: ServerCluster, seed: number): Clients {
-  const patience = { backoffMs: 20, maxBackoffMs: 300, maxAttempts: 500, inactivityMs: 4_000, timeoutMs: 4_000 };
+  const patience = { backoffMs: 20, maxBackoffMs: 300, maxAttempts: 500, timeoutMs: 10_000 };
   const client = connect(balancer.url, key, patience);
   const odd: string[] = [];
   return {

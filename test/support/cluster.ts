@@ -2,7 +2,8 @@
 // one balancer in front of them all.
 
 import { onTestFinished } from 'vitest';
-import { writeFileSync } from 'node:fs';
+import { createWriteStream, writeFileSync } from 'node:fs';
+import { env } from 'node:process';
 import { join } from 'node:path';
 import { connectTo, key, type Uhp } from './uhp.ts';
 import { eventually } from './asking-server.ts';
@@ -65,9 +66,9 @@ export async function startServerCluster(options: ServerClusterOptions): Promise
   const store = await openStore(databaseUrl, { listenUrl: null });
   onTestFinished(() => store[Symbol.asyncDispose]());
   const begin = (wire: Wire) => {
-    const env = { REINS_API_KEY: key, REINS_DATABASE_URL: wire.url, REINS_LOG_LEVEL: 'warn', ...model.env };
-    if (leaseMs === undefined) return startReins(['serve', '--data', data, '--port', '0'], { env });
-    return startProgram(`${root}test/fixtures/leased-server.ts`, [data, String(leaseMs)], { env });
+    const own = { REINS_API_KEY: key, REINS_DATABASE_URL: wire.url, ...model.env };
+    if (leaseMs === undefined) return startReins(['serve', '--data', data, '--port', '0'], { env: own });
+    return startProgram(`${root}test/fixtures/leased-server.ts`, [data, String(leaseMs)], { env: own });
   };
   const nodes: RunningNode[] = [];
   for (let n = 0; n < count; n++) nodes.push(await startNode({ databaseUrl, begin }));
@@ -115,6 +116,9 @@ async function startNode(o: {
     terminate: () => end('SIGTERM'),
     async start() {
       const process = o.begin(wire);
+      // By hand: what the servers said, to be read beside what the test says.
+      const logs = env['REINS_CLUSTER_LOGS'];
+      if (logs !== undefined) process.child.stderr?.pipe(createWriteStream(logs, { flags: 'a' }));
       const said = await process.saw('reins listening on');
       current = { process, uhp: connectTo(/http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0] ?? '') };
     },

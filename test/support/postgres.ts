@@ -50,7 +50,12 @@ export async function query(url: string, sql: string): Promise<readonly Record<s
   }
 }
 
-async function startCluster(): Promise<Cluster> {
+/** The one value that a statement gives, for who cannot wait for it. */
+export function queryAtOnce(url: string, sql: string): string {
+  return execFileSync(join(programs ?? '', 'psql'), ['-tAXc', sql, url], { encoding: 'utf8' }).trim();
+}
+
+export async function startCluster(): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'reins-postgres-'));
   const port = await freePort();
   const url = `postgres://reins@127.0.0.1:${port}`;

@@ -5,8 +5,10 @@ import { harnessIds } from '../../src/core/ids.ts';
 import { connectTo, key, type Uhp } from './uhp.ts';
 import { createServer, type Parts } from '../../src/compose.ts';
 import { loadConfig } from '../../src/config.ts';
+import { openStore } from './postgres.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { plainSetup, type HarnessRecord } from '../../src/stores/store.ts';
+import { clusterSize, databaseFor, startBalanced } from './cluster-in-process.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { startProgram, startReins, type ReinsProcess } from '../reins-process.ts';
 
@@ -22,8 +24,12 @@ export interface ServerOptions extends Parts {
   readonly settings?: object;
 }
 
-/** The server as `reins serve` composes it, in this process: real HTTP, a real database. */
-export async function startServer({ data, env = {}, settings = {}, ...parts }: ServerOptions): Promise<TestServer> {
+/** The server as `reins serve` composes it, in this process: real HTTP, a real database. With `REINS_TEST_CLUSTER` several. */
+export function startServer(options: ServerOptions): Promise<TestServer> {
+  return clusterSize > 1 ? startBalanced(options, startOne) : startOne(options);
+}
+
+async function startOne({ data, env = {}, settings = {}, ...parts }: ServerOptions): Promise<TestServer> {
   const { limits }: { limits?: object } = settings;
   const config = loadConfig({
     flags: { data, port: '0' },
@@ -83,7 +89,8 @@ export async function addHarness(
   principal: string,
   change: Partial<HarnessRecord> = {},
 ): Promise<{ readonly token: string; readonly harnessId: string }> {
-  await using store = openSqlite(join(data, 'reins.db'));
+  await using store =
+    clusterSize > 1 ? await openStore(await databaseFor(data)) : openSqlite(join(data, 'reins.db'));
   const harnessId = harnessIds.make(`of-${principal}-${(await store.harnesses(principal)).length}`);
   const { key: token, record } = createKey({ principal, scopes: allScopes, atMs: Date.now() });
   await store.putKey(record);

@@ -29,15 +29,24 @@ export function describeWithTemporal(name: string, suite: (server: () => Promise
   });
 }
 
-/** @param file  Where it keeps what it knows; absent: in memory. */
-export async function startTemporal(file?: string): Promise<TemporalServer> {
+export interface TemporalOptions {
+  /** Where it keeps what it knows; absent: in memory. */
+  readonly file?: string;
+  /** Events after which it suggests that a history begins anew; absent: its own idea. */
+  readonly suggestAt?: number;
+}
+
+export async function startTemporal({ file, suggestAt }: TemporalOptions = {}): Promise<TemporalServer> {
   if (program === null) throw new Error('There is no Temporal server on this machine.');
   const port = await freePort();
   const address = `127.0.0.1:${port}`;
   let server: ChildProcess | null = null;
   const start = async () => {
     const args = ['server', 'start-dev', '--headless', '--port', String(port), '--log-level', 'error'];
-    server = spawn(program, [...args, ...(file === undefined ? [] : ['--db-filename', file])], { stdio: 'ignore' });
+    if (file !== undefined) args.push('--db-filename', file);
+    if (suggestAt !== undefined)
+      args.push('--dynamic-config-value', `limit.historyCount.suggestContinueAsNew=${suggestAt}`);
+    server = spawn(program, args, { stdio: 'ignore' });
     await answers(address);
   };
   const kill = async () => {

@@ -3,14 +3,15 @@
 //
 // T1. `invoke_agent` spans a leg; in it `chat` spans each attempt at a reply (step, attempt), and `execute_tool` each call
 //     that was dispatched (executionKey). Times are those of the events.
-// T2. Every span ends: by its own event, by the leg's `run-result`, by the `run-started` behind a crash, or by dispose.
+// T2. Every span ends: by its own event, by the leg's `run-result`, by the `run-started` behind a crash, by dispose, or because
+//     the leg goes on elsewhere, where another span begins.
 // T3. Only what failed is an error: no cancel, park, spent budget, steered attempt or denied call.
 // T4. What people, models and tools said is in no span, nor are private fields (E-104).
 // T5. A leg that nobody records costs one span and is not folded.
 
 import { context, type Context, type Tracer } from '@opentelemetry/api';
 import type { Clock } from '../../core/clock.ts';
-import type { RunEvent } from '../../core/run-event.ts';
+import type { RunEvent, RunEventOf } from '../../core/run-event.ts';
 import { acceptReply, beginIfDue, hearReply, resetAttempt, startStep, switchModel } from './trace-attempts.ts';
 import { endAll, endByResult, note, startLeg, type Fault, type TracedLeg } from './trace-leg.ts';
 import { completeTool, dispatchTool } from './trace-tools.ts';
@@ -28,6 +29,10 @@ export interface RunTracerOptions {
 export interface RunTracer extends Disposable {
   /** Takes the stored events of the run in order. Those before the first `run-started` that it gets leave no trace. */
   record(event: RunEvent): void;
+  /** The leg that began so, maybe elsewhere, goes on here. */
+  join(start: RunEventOf<'run-started'>): void;
+  /** It goes on elsewhere. */
+  leave(): void;
 }
 
 export function createRunTracer(options: RunTracerOptions): RunTracer {
@@ -42,6 +47,13 @@ export function createRunTracer(options: RunTracerOptions): RunTracer {
   }
 
   return {
+    join(start) {
+      leg = startLeg({ ...start, at: clock.now() }, { tracer, parent, agentName });
+    },
+    leave() {
+      if (leg !== null) endAll(leg, clock.now(), null);
+      leg = null;
+    },
     record(event) {
       if (event.agentPath !== undefined && event.agentPath.length > 0) return; // A sub-agent's: no step of this run (E-114).
       if (event.type === 'run-started') {

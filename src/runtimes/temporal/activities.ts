@@ -16,32 +16,35 @@ import {
   workflowFailed,
   type Stage,
   type StretchOf,
+  type WorkerServices,
 } from './advance-run.ts';
 import { StorageError } from '../../core/errors.ts';
 import type { Activities, Closing, RunInput, Standing, Stretch } from './contract.ts';
 import type { RunId } from '../../core/ids.ts';
+import type { RunWatch } from '../watch-runs.ts';
 import type { Services } from '../../tasks/services.ts';
 
 const beatEveryMs = 5_000;
 /** A log that cannot be read so often is damaged. */
 const mostReads = 20;
 
-/** @param services  Asked for late: they are made with who schedules their runs. */
-export function createActivities(services: () => Services): Activities {
+/** @param watch  Told when a leg goes on here, and when it is left. */
+export function createActivities(services: Services, watch: RunWatch): Activities {
+  const worker = { ...services, watch };
   const stretch =
     (stage: Stage) =>
     ({ runId, generation }: Stretch) =>
-      work(services(), { runId, generation, stage });
+      work(worker, { runId, generation, stage });
   return {
-    'reins.load.v1': ({ runId }: RunInput) => told(() => loadRun(services(), runId)),
+    'reins.load.v1': ({ runId }: RunInput) => told(() => loadRun(services, runId)),
     'reins.callModel.v1': stretch('call-model'),
     'reins.runTool.v1': stretch('run-tools'),
     'reins.append.v1': stretch('append'),
-    'reins.close.v1': (closing) => close(services(), closing),
+    'reins.close.v1': (closing) => close(worker, closing),
   };
 }
 
-async function close(services: Services, { runId, generation, why }: Closing): Promise<Standing> {
+async function close(services: WorkerServices, { runId, generation, why }: Closing): Promise<Standing> {
   const plan = { runId, generation, stage: 'close' } as const;
   switch (why) {
     case 'due':
@@ -55,7 +58,7 @@ async function close(services: Services, { runId, generation, why }: Closing): P
   }
 }
 
-async function work(services: Services, plan: StretchOf): Promise<Standing> {
+async function work(services: WorkerServices, plan: StretchOf): Promise<Standing> {
   const { info } = Context.current();
   const { agentWaitMs } = services.ownership.policy;
   const isAgentGone = services.clock.now() - info.scheduledTimestampMs >= agentWaitMs;

@@ -15,6 +15,7 @@ import { ReinsError } from '../../core/errors.ts';
 import type { Ending } from '../../core/closing.ts';
 import type { RunId } from '../../core/ids.ts';
 import type { RunRecord } from '../../stores/store.ts';
+import type { RunWatch } from '../watch-runs.ts';
 import type { Services } from '../../tasks/services.ts';
 import type { Standing } from './contract.ts';
 
@@ -31,6 +32,8 @@ export interface StretchOf {
   readonly isAgentGone?: boolean;
 }
 
+export type WorkerServices = Services & { readonly watch: RunWatch };
+
 /** The stretch is for another worker, or for this one later. */
 export class StretchLeftError extends ReinsError {}
 
@@ -44,7 +47,7 @@ export const unreadable = failed('StorageError', 'The server could not read or w
 const mostTries = 5;
 
 /** @throws StretchLeftError, StorageError  Nothing is known to be done; it may be asked for again. */
-export async function advanceRun(services: Services, stretch: StretchOf): Promise<Standing> {
+export async function advanceRun(services: WorkerServices, stretch: StretchOf): Promise<Standing> {
   const { runId } = stretch;
   for (let tries = 0; tries < mostTries; tries++) {
     const seen = await services.store.run(runId);
@@ -58,8 +61,11 @@ export async function advanceRun(services: Services, stretch: StretchOf): Promis
     const leaver = createLeaver(stretch.stage);
     const plan = await planOf(services, { seen, stretch, leaver });
     if (plan.do === 'nothing') return plan.standing;
-    if (!(await takeHere(services, seen, plan))) continue; // it has changed in this moment
+    if (plan.do === 'stretch' && plan.leg === 'same') await join(services, runId);
+    const isTaken = await takeHere(services, seen, plan);
     await services.runs.ended(runId);
+    services.watch.leave(runId);
+    if (!isTaken) continue; // it has changed in this moment
     const run = await services.store.run(runId);
     if (run?.status !== 'running') return over;
     const now = await stateOf(services, run);
@@ -67,6 +73,12 @@ export async function advanceRun(services: Services, stretch: StretchOf): Promis
     return standingOf(services, { run, state: now });
   }
   throw new StretchLeftError('A run is taken by others again and again.');
+}
+
+/** Who watches the leg hears of what it does here, though it began elsewhere. */
+async function join({ store, watch }: WorkerServices, runId: RunId): Promise<void> {
+  const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
+  if (first?.type === 'run-started') watch.join(first);
 }
 
 /** How the run stands. */

@@ -1,7 +1,7 @@
 import { Connection } from '@temporalio/client';
 import { createRunScheduler } from './run-scheduler.ts';
 import type { RunScheduler } from '../../tasks/run-scheduler.ts';
-import type { RunWorker } from './open-worker.ts';
+import type { RunWorker, WorkOptions } from './open-worker.ts';
 import type { Services } from '../../tasks/services.ts';
 
 export interface TemporalAddress {
@@ -19,7 +19,7 @@ export interface TemporalAddress {
 export interface TemporalLink {
   readonly scheduler: RunScheduler;
   /** Works for it from now on. */
-  work(services: Services, options: { readonly concurrent: number }): RunWorker;
+  work(services: Services, options: WorkOptions): RunWorker;
   close(): Promise<void>;
 }
 
@@ -31,10 +31,10 @@ export function openTemporal(services: () => Services, options: TemporalAddress)
   const place = { namespace, taskQueue };
   return {
     scheduler: createRunScheduler(services, client, place),
-    work(of, { concurrent }) {
+    work(of, work) {
       // Who only schedules has no use for the worker's native parts.
       const opened = import('./open-worker.ts').then(({ openWorker }) =>
-        openWorker(of, { ...place, connection, concurrent }),
+        openWorker(of, { ...place, connection, ...work }),
       );
       return { began: opened.then((worker) => worker.began), stop: async () => (await opened).stop() };
     },

@@ -16,11 +16,16 @@ import { createActivities } from './activities.ts';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { RunWatch } from '../watch-runs.ts';
 import type { Services } from '../../tasks/services.ts';
 import type { TemporalPlace } from './run-scheduler.ts';
 
-export interface WorkerOptions extends TemporalPlace {
+export interface WorkerOptions extends TemporalPlace, WorkOptions {
   readonly connection: NativeConnectionOptions;
+}
+
+export interface WorkOptions {
+  readonly watch: RunWatch;
   /** Stretches at once; one that waits for a sub-agent counts, and so does the sub-agent. */
   readonly concurrent: number;
 }
@@ -32,7 +37,8 @@ export interface RunWorker {
   stop(): Promise<void>;
 }
 
-const retryMs = 2_000;
+const firstRetryMs = 1_000;
+const longestRetryMs = 30_000;
 
 export function openWorker(services: Services, options: WorkerOptions): RunWorker {
   const { clock, logger } = services;
@@ -57,12 +63,12 @@ export function openWorker(services: Services, options: WorkerOptions): RunWorke
   }
 
   async function keepWorking(): Promise<void> {
-    while (!stopping.signal.aborted)
+    for (let waitMs = firstRetryMs; !stopping.signal.aborted; waitMs = Math.min(waitMs * 2, longestRetryMs))
       try {
         await workUntilStopped();
       } catch (cause) {
-        logger.error('Temporal cannot be worked for now; it is tried again.', { namespace, taskQueue }, cause);
-        await sleep(clock, retryMs, stopping.signal);
+        logger.error('Temporal cannot be worked for now; it is tried again.', { namespace, taskQueue, waitMs }, cause);
+        await sleep(clock, waitMs, stopping.signal);
       }
   }
 
@@ -93,7 +99,7 @@ function createWorker(
     namespace: o.namespace,
     taskQueue: o.taskQueue,
     workflowBundle: o.workflowBundle,
-    activities: createActivities(() => services),
+    activities: createActivities(services, o.watch),
     maxConcurrentActivityTaskExecutions: o.concurrent,
     shutdownGraceTime: graceMs,
     // A beat also brings the news of a cancel.

@@ -5,7 +5,8 @@
 //     refers to a run locks the run's key, in the order of the rows, and must not meet these locks.
 // A2. Position, generation and whether the log is open are looked at under the lock of the head, in the transaction that
 //     writes (E-801). What is refused is left out of the statement and touches nothing else (L3).
-// A3. A log that ends before a position which this process was told of has lost what was not synced: `unsynced.ts` has it.
+// A3. Batches of live events are synced as well: readers see them at once, and a crash of the database must take back nothing
+//     that anybody saw, least of all when its writer is lost with it. It is one sync a window, for all runs together.
 
 import { isLive } from '../../core/run-event.ts';
 import type { RunId } from '../../core/ids.ts';
@@ -17,7 +18,6 @@ import type { Append, AppendResult } from '../store.ts';
 import type { Database, Transaction } from './database.ts';
 import { endRuns, lockRuns } from './end-runs.ts';
 import { indexEvents, parkedAs } from './index-events.ts';
-import type { BatchRow, Unsynced } from './unsynced.ts';
 
 /** The column `open`: nothing is appended any more; its owner's to append to; parked, for facts from outside alone. */
 export const openness = { ended: 0, atWork: 1, parked: 2 } as const;
@@ -29,53 +29,45 @@ interface Head {
   open: number;
 }
 
+interface BatchRow {
+  readonly runNo: number;
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  /** Whether it may hold a committed event: readers of these pass the others over. */
+  readonly committed: boolean;
+  readonly body: string;
+}
+
 interface Written {
   readonly head: Head;
   readonly entry: Append;
   readonly row: BatchRow;
 }
 
-export interface Appender {
-  readonly db: Database;
-  readonly unsynced: Unsynced;
-}
-
-export async function append(
-  { db, unsynced }: Appender,
-  batch: readonly Append[],
-  sync: 'durable' | 'fast',
-): Promise<readonly AppendResult[]> {
+export async function append(db: Database, batch: readonly Append[]): Promise<readonly AppendResult[]> {
   // Encoded before the transaction begins: a value that is no JSON fails here, with nothing locked or written.
   const entries = batch.map((entry) => ({ entry, body: encodeEvents(entry.events) }));
-  const forget = unsynced.mark();
-  const { results, rows } = await db.transaction(sync, async (tx) => {
+  return db.transaction('durable', async (tx) => {
     const heads = await lockHeads(tx, [...new Set(batch.map((entry) => entry.runId))]);
-    const lost: BatchRow[] = [];
     const written: Written[] = [];
     const answers = entries.map(({ entry, body }): AppendResult => {
       const head = heads.get(entry.runId);
       if (head?.generation !== entry.generation || head.open !== openness.atWork) return { outcome: 'lease-lost' };
-      const before = head.lastSeq < entry.after ? unsynced.between(head, head.lastSeq, entry.after) : [];
-      if (before === null || (before.length === 0 && head.lastSeq !== entry.after))
-        return { outcome: 'wrong-position', lastSeq: head.lastSeq };
-      lost.push(...before);
+      if (head.lastSeq !== entry.after) return { outcome: 'wrong-position', lastSeq: head.lastSeq };
       moveHead(head, entry);
       written.push({ head, entry, row: rowOf(head, entry, body) });
       return { outcome: 'stored', events: numberEvents(entry.events, entry.after) };
     });
-    const own = written.flatMap(({ row }) => (row.firstSeq > row.lastSeq ? [] : row));
-    await writeRows(tx, { heads: new Set(written.map(({ head }) => head)), rows: [...lost, ...own] });
+    const rows = written.flatMap(({ row }) => (row.firstSeq > row.lastSeq ? [] : row));
+    await writeRows(tx, { heads: new Set(written.map(({ head }) => head)), rows });
     await writeIndexes(tx, written);
-    return { results: answers, rows: [...lost, ...own] };
+    return answers;
   });
-  if (sync === 'durable') forget();
-  else unsynced.add(rows.filter(({ committed }) => !committed));
-  return results;
 }
 
-function rowOf({ runNo, generation }: Head, { after, events }: Append, body: string): BatchRow {
+function rowOf({ runNo }: Head, { after, events }: Append, body: string): BatchRow {
   const committed = !events.every(({ type }) => isLive(type));
-  return { runNo, generation, firstSeq: after + 1, lastSeq: after + events.length, committed, body };
+  return { runNo, firstSeq: after + 1, lastSeq: after + events.length, committed, body };
 }
 
 const selectHeads = `

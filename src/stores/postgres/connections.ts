@@ -11,8 +11,11 @@ export type Value = Scalar | Uint8Array | readonly Scalar[];
 export type Send = (sql: string, values?: readonly Value[]) => Promise<pg.QueryResult<Fields>>;
 
 export interface Connections {
-  /** @throws StatementFailure  Also where there is no connection to be had. */
-  use<T>(work: (send: Send) => Promise<T>): Promise<T>;
+  /**
+   * @param work  Is told the name of its connection, which no other one ever has.
+   * @throws StatementFailure  Also where there is no connection to be had.
+   */
+  use<T>(work: (send: Send, name: string) => Promise<T>): Promise<T>;
   /** How many there are, how many of them are lent, and who waits for one. */
   load(): { readonly open: number; readonly used: number; readonly waiting: number };
   close(): Promise<void>;
@@ -21,32 +24,41 @@ export interface Connections {
 export interface ConnectionsOptions {
   readonly url: string;
   readonly connections: number;
+  /** Who hears nothing of the database for so long has lost the connection; absent: 40 s. */
+  readonly silenceMs?: number;
   /** Called before each statement, for tests that break connections there. */
   readonly onStatement?: ((sql: string) => unknown) | undefined;
 }
 
 const connectWithinMs = 5_000;
-/** Of who does not hear from the database at all; longer than that itself lets a statement run. */
-const silenceMs = 40_000;
+/** Longer than the database itself lets a statement run. */
+const longestSilenceMs = 40_000;
 
-export function openConnections({ url, connections, onStatement }: ConnectionsOptions): Connections {
+export function openConnections(options: ConnectionsOptions): Connections {
+  const { url, connections, silenceMs = longestSilenceMs, onStatement } = options;
   const pool = new pg.Pool({ ...connectionOf(url), max: connections, query_timeout: silenceMs });
   // The loss of one is learnt from the next statement on it; nobody else is to be told.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
+  const names = new WeakMap<pg.PoolClient, string>();
 
-  async function use<T>(work: (send: Send) => Promise<T>): Promise<T> {
+  async function use<T>(work: (send: Send, name: string) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch((cause: unknown) => {
       throw new StatementFailure(cause);
     });
     let broken = false;
-    try {
-      return await work(async (sql, values) => {
-        await onStatement?.(sql);
-        return client.query<Fields>(sql, values?.map(storable)).catch((cause: unknown) => {
-          throw new StatementFailure(cause);
-        });
+    const query: Send = (sql, values) =>
+      client.query<Fields>(sql, values?.map(storable)).catch((cause: unknown) => {
+        throw new StatementFailure(cause);
       });
+    try {
+      const name = names.get(client) ?? String((await query('SELECT gen_random_uuid() AS name')).rows[0]?.['name']);
+      names.set(client, name);
+      const send: Send = async (sql, values) => {
+        await onStatement?.(sql);
+        return query(sql, values);
+      };
+      return await work(send, name);
     } catch (cause) {
       broken = isLost(cause);
       throw cause;

@@ -2,8 +2,9 @@
 // transaction counts as stored; which rows are locked in which order is said where that is done.
 //
 // T1. A transaction is stored once or not at all, whatever breaks: one whose connection is lost before its commit was sent is
-//     tried again; of one whose commit was sent, the database is asked what became of it, by its number. A body may therefore
-//     run more than once, and changes nothing but through its transaction.
+//     tried again; of one whose commit was sent, the database is asked what became of it. A body may therefore run more than
+//     once, and changes nothing but through its transaction. What is asked for is a mark that each transaction leaves in a row
+//     of its connection's own: the database's numbers of transactions are given out a second time after a crash.
 // T2. What cannot be reached is waited for, `patienceMs` long: a restart of the database is a pause and no failure.
 // T3. Each statement sees what was committed before it began, and one that had to wait for a row sees the newest version of
 //     that row, but nothing else anew. So who needs to look at more locks first, and looks in the next statement.
@@ -32,7 +33,7 @@ export interface Transaction extends Reads {
 }
 
 export interface Database extends Reads, AsyncDisposable {
-  /** `durable`: synced to the disk before it resolves; else the last moments of it may go with a crash of the database (E-803). */
+  /** `durable`: synced to the disk before it resolves; else the last moments of it may go with a crash of the database. */
   transaction<T>(sync: 'durable' | 'fast', body: (tx: Transaction) => Promise<T>): Promise<T>;
   readonly load: Connections['load'];
 }
@@ -43,16 +44,30 @@ export interface DatabaseOptions extends ConnectionsOptions {
 }
 
 const retryMs = { first: 20, most: 1_000 };
+// A process that stands still, or hears nothing, in the middle of a transaction holds its rows no longer than a moment: others
+// wait for them, and have to take over what it leaves.
 const bounds = `SET LOCAL statement_timeout = '30s'; SET LOCAL lock_timeout = '10s';
-  SET LOCAL idle_in_transaction_session_timeout = '30s'`;
-const begin = {
-  durable: `BEGIN; ${bounds}; SELECT pg_current_xact_id()::text AS xid`,
-  fast: `BEGIN; ${bounds}; SET LOCAL synchronous_commit = off; SELECT pg_current_xact_id()::text AS xid`,
-};
+  SET LOCAL idle_in_transaction_session_timeout = '2s'`;
+const settings = { durable: bounds, fast: `${bounds}; SET LOCAL synchronous_commit = off` };
+
+/** One transaction, as it can be found again (T1). */
+interface Mark {
+  readonly connection: string;
+  readonly number: number;
+}
+
+const leaveMark = ({ connection, number }: Mark) => `
+  INSERT INTO commits (connection, number) VALUES ('${connection}', ${number})
+  ON CONFLICT (connection) DO UPDATE SET number = excluded.number, at = excluded.at`;
+/** Waits for a transaction that is still at work on the row, and finds what it left. */
+const findMark = `
+  INSERT INTO commits (connection, number) VALUES ($1, 0)
+  ON CONFLICT (connection) DO UPDATE SET number = commits.number RETURNING number`;
 
 export function openDatabase({ clock, patienceMs, ...options }: DatabaseOptions): Database {
   const connections = openConnections(options);
   let isOpen = true;
+  let transactions = 0;
 
   async function patiently<T>(work: () => Promise<T>): Promise<T> {
     const untilMs = clock.now() + patienceMs;
@@ -67,25 +82,23 @@ export function openDatabase({ clock, patienceMs, ...options }: DatabaseOptions)
     }
   }
 
-  /** What became of a transaction whose commit was sent (T1). While the database still has it, it is not known. */
-  function isCommitted(xid: string): Promise<boolean> {
+  /** What became of a transaction whose commit was sent (T1). */
+  function isCommitted({ connection, number }: Mark): Promise<boolean> {
     return patiently(async () => {
-      const sql = 'SELECT pg_xact_status($1::xid8) AS fate';
-      const { rows } = await connections.use((send) => send(sql, [xid]));
-      const fate = rows[0]?.['fate'];
-      if (fate === 'committed' || fate === 'aborted') return fate === 'committed';
-      throw new StatementFailure(new Error('It is not known whether a transaction was stored.'));
+      const { rows } = await connections.use((send) => send(findMark, [connection]));
+      return rows[0]?.['number'] === number;
     });
   }
 
   async function attempt<T>(sync: 'durable' | 'fast', body: (tx: Transaction) => Promise<T>): Promise<T> {
-    const commit: { sent: { readonly xid: string; readonly result: T } | null } = { sent: null };
+    const commit: { sent: { readonly mark: Mark; readonly result: T } | null } = { sent: null };
     try {
-      return await connections.use(async (send) => {
+      return await connections.use(async (send, connection) => {
+        const mark = { connection, number: ++transactions };
         try {
-          const xid = xidOf(await send(begin[sync]));
+          await send(`BEGIN; ${settings[sync]}; ${leaveMark(mark)}`);
           const result = await body(transactionOf(send));
-          commit.sent = { xid, result };
+          commit.sent = { mark, result };
           await send('COMMIT');
           return result;
         } catch (cause) {
@@ -94,7 +107,7 @@ export function openDatabase({ clock, patienceMs, ...options }: DatabaseOptions)
         }
       });
     } catch (cause) {
-      if (commit.sent !== null && isLost(cause) && (await isCommitted(commit.sent.xid))) return commit.sent.result;
+      if (commit.sent !== null && isLost(cause) && (await isCommitted(commit.sent.mark))) return commit.sent.result;
       throw cause;
     }
   }
@@ -123,13 +136,6 @@ function transactionOf(send: Send): Transaction {
     run: async (sql, ...values) => (await send(sql, values)).rowCount ?? 0,
     script: async (sql) => void (await send(sql)),
   };
-}
-
-/** Of several statements at once there are several results, whatever the types say. */
-function xidOf(results: unknown): string {
-  const last: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.xid : undefined;
-  if (typeof last !== 'string') throw new Error('A transaction has no number.');
-  return last;
 }
 
 /** One statement as a durable transaction of its own; gives the number of rows it changed. */

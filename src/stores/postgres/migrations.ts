@@ -289,8 +289,18 @@ const migrations: readonly string[] = [
 /** Of a database that is up to date. */
 export const schemaVersion = migrations.length;
 
+/** What every transaction needs (T1 of `database.ts`), so that it is there before the first one. Connections are gone in a day. */
+const prepare = `
+  DO $$ BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('reins:commits', 0));
+    CREATE TABLE IF NOT EXISTS commits
+      (connection text PRIMARY KEY, number bigint NOT NULL, at timestamptz NOT NULL DEFAULT now()) WITH (fillfactor = 10);
+    DELETE FROM commits WHERE at < now() - interval '1 day';
+  END $$`;
+
 /** Brings the schema up to date in one transaction; of several nodes that start together one does it. */
 export async function migrate(db: Database): Promise<void> {
+  await db.all(prepare);
   await db.transaction('durable', async (tx) => {
     await tx.script('SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
     await lockName(tx, 'schema');

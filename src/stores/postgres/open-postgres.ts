@@ -7,7 +7,7 @@ import { runId } from '../rows/records.ts';
 import type { Append, Store } from '../store.ts';
 import { admit } from './admit.ts';
 import { appendFact } from './append-fact.ts';
-import { append, type Appender } from './append.ts';
+import { append } from './append.ts';
 import { approvalMethods } from './approvals.ts';
 import { contentMethods } from './contents.ts';
 import { keyOf, lockName, openDatabase, type Database, type DatabaseOptions } from './database.ts';
@@ -23,7 +23,6 @@ import { readEvents } from './read-events.ts';
 import { ruleMethods } from './rules.ts';
 import { runMethods } from './runs.ts';
 import { sessionMethods } from './sessions.ts';
-import { createUnsynced } from './unsynced.ts';
 import { createWakeUps, type WakeUps } from './wake-ups.ts';
 import { webhookMethods } from './webhooks.ts';
 
@@ -46,7 +45,7 @@ export interface PostgresStore extends Store {
 }
 
 /** Of a renewed lease: who cannot say for so long that it lives shall hear of it well before others take its runs over. */
-const leasePatienceMs = 8_000;
+const renewal = { patienceMs: 8_000, silenceMs: 4_000 };
 
 /**
  * @throws SchemaError  The database was written by a newer Reins (E-804).
@@ -56,13 +55,13 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const { url, listenUrl = url, connections = 10, patienceMs = 30_000, clock, onStatement } = options;
   await using stack = new AsyncDisposableStack();
   const db = stack.use(openDatabase({ url, connections, clock, patienceMs, onStatement }));
-  const lease = stack.use(openDatabase({ url, connections: 1, clock, patienceMs: leasePatienceMs, onStatement }));
+  const lease = stack.use(openDatabase({ url, connections: 1, clock, onStatement, ...renewal }));
   await migrate(db);
   const wakeUps = listenUrl === null ? null : stack.use(createWakeUps({ url: listenUrl, clock }));
   const rest = stack.move();
   return {
-    ...logMethods({ db, unsynced: createUnsynced(clock) }, wakeUps),
-    ...runMethods(db),
+    ...logMethods(db, wakeUps),
+    ...runMethods(db, ({ runId, lastSeq }) => wakeUps?.tell(runId, lastSeq)),
     ...ownerMethods(db, lease),
     ...approvalMethods(db),
     ...ruleMethods(db),
@@ -88,11 +87,11 @@ type LogMethods = Pick<
   'admit' | 'append' | 'readEvents' | 'appendFact' | 'keepEnded' | 'idempotency' | 'prune' | 'isPruned' | 'onNews'
 >;
 
-function logMethods({ db, unsynced }: Appender, wakeUps: WakeUps | null): LogMethods {
+function logMethods(db: Database, wakeUps: WakeUps | null): LogMethods {
   return {
     admit: (admission) => admit(db, admission),
-    async append(batch, { durable }) {
-      const results = await append({ db, unsynced }, batch, durable ? 'durable' : 'fast');
+    async append(batch) {
+      const results = await append(db, batch);
       for (const [index, result] of results.entries())
         if (result.outcome === 'stored') tell(wakeUps, batch[index], result.events.length);
       return results;

@@ -27,7 +27,14 @@ const selectUnfinished = `
     (SELECT count(*) FROM approvals WHERE approvals.run_no = runs.run_no AND decided IS NULL) AS open_approvals
   FROM runs WHERE status = 'running' ORDER BY run_no`;
 
-export function runMethods(db: Database): RunMethods {
+/** @param tell  Whoever works on the run is to look at it. */
+export function runMethods(db: Database, tell: (run: RunRecord) => void): RunMethods {
+  async function ask(id: RunId, set: string): Promise<RunRecord | null> {
+    const run = await setControl(db, id, set);
+    if (run !== null) tell(run);
+    return run;
+  }
+
   return {
     run: (id) => findRun(db, id),
     heads: async (ids) => readable(await db.all(selectHeads, ids), runHead),
@@ -37,8 +44,8 @@ export function runMethods(db: Database): RunMethods {
       const rows = await db.all('SELECT run_id, turn FROM runs WHERE session_id = $1 ORDER BY turn', session);
       return rows.map((row) => ({ runId: runId(row, 'run_id'), turn: integer(row, 'turn') }));
     },
-    requestCancel: (id) => ask(db, id, `control = 'cancel' WHERE true`),
-    requestPause: (id) => ask(db, id, `control = 'pause' WHERE control = 'none'`),
+    requestCancel: (id) => ask(id, `control = 'cancel' WHERE true`),
+    requestPause: (id) => ask(id, `control = 'pause' WHERE control = 'none'`),
     takeOver: (id, owner, from) => takeOver(db, { id, owner, from }),
     async release(id, owner) {
       await write(db, 'UPDATE runs SET owner = NULL WHERE run_id = $1 AND owner = $2', id, owner);
@@ -66,7 +73,7 @@ async function controlTree(tx: Transaction, id: RunId, set: string): Promise<voi
   await tx.run(`UPDATE runs SET ${set} AND ${inTree}`, id);
 }
 
-function ask(db: Database, id: RunId, set: string): Promise<RunRecord | null> {
+function setControl(db: Database, id: RunId, set: string): Promise<RunRecord | null> {
   return db.transaction('durable', async (tx) => {
     await controlTree(tx, id, set);
     return findRun(tx, id);

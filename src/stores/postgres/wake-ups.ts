@@ -8,6 +8,7 @@
 //     there is one again, whoever listens is told that anything may have happened.
 
 import pg from 'pg';
+import { Socket } from 'node:net';
 import { sleep, type Clock } from '../../core/clock.ts';
 import { runIds, type RunId } from '../../core/ids.ts';
 import { connectionOf } from './connections.ts';
@@ -23,6 +24,8 @@ export interface WakeUps extends AsyncDisposable {
 
 const channel = 'reins_log';
 const reconnectMs = 1_000;
+/** Who is not answered for so long talks to nobody: a connection that nothing comes over is lost without a word. */
+const silenceMs = 5_000;
 /** Of a payload; PostgreSQL takes 8,000 bytes. */
 const mostBytes = 7_000;
 
@@ -31,6 +34,7 @@ export function createWakeUps({ url, clock }: { readonly url: string; readonly c
   const untold = new Map<RunId, number>();
   const closing = new AbortController();
   let client: pg.Client | null = null;
+  let lose = () => {};
   let telling: Promise<void> = Promise.resolve();
   let isTelling = false;
 
@@ -40,22 +44,25 @@ export function createWakeUps({ url, clock }: { readonly url: string; readonly c
 
   /** Resolves when the connection is gone. */
   async function listenOnce(): Promise<void> {
-    const own = new pg.Client(connectionOf(url));
-    const gone = new Promise<void>((resolve) => own.on('end', resolve).on('error', () => resolve()));
+    const socket = new Socket();
+    const own = new pg.Client({ ...connectionOf(url), query_timeout: silenceMs, stream: () => socket });
+    const gone = Promise.withResolvers<void>();
+    own.on('end', gone.resolve).on('error', () => gone.resolve());
     own.on('notification', ({ processId, payload = '' }) => {
       if (processId !== ownProcess(own)) for (const runId of runsIn(payload)) hear(runId);
     });
     try {
       await own.connect();
       await own.query(`LISTEN ${channel}`);
-      client = own;
+      [client, lose] = [own, gone.resolve];
       hear(null);
-      await Promise.race([gone, aborted(closing.signal)]);
+      await Promise.race([gone.promise, aborted(closing.signal)]);
     } catch {
       // Tried again below; polling goes on meanwhile.
     } finally {
       client = null;
-      await own.end().catch(() => {});
+      // A good-bye that nobody hears is not waited for.
+      socket.destroySoon();
     }
   }
 
@@ -68,7 +75,7 @@ export function createWakeUps({ url, clock }: { readonly url: string; readonly c
 
   async function tellAll(): Promise<void> {
     for (let words = nextWords(untold); words !== ''; words = nextWords(untold))
-      await client?.query('SELECT pg_notify($1, $2)', [channel, words]).catch(() => {});
+      await client?.query('SELECT pg_notify($1, $2)', [channel, words]).catch(() => lose());
     isTelling = false;
   }
 
