@@ -56,6 +56,15 @@ describe('C1: command line, then environment, then file, then default', () => {
     });
   });
 
+  test('Temporal is where the environment says, its key is a secret, and its files lie beside the settings', () => {
+    const given = { REINS_TEMPORAL_ADDRESS: 'temporal:7233', REINS_TEMPORAL_API_KEY: 'its-key' };
+    const config = load({ env: given, file: { temporal: { taskQueue: 'mine', tls: { caFile: 'ca.pem' } } } });
+    expect(config.temporal).toMatchObject({ address: 'temporal:7233', namespace: 'default', taskQueue: 'mine' });
+    expect(config.temporal.tls).toEqual({ caFile: expect.stringMatching(/^\/.*ca\.pem$/) });
+    expect(secretsOf(config)).toContain('its-key');
+    expect(load({}).temporal).toMatchObject({ address: null, tls: false, apiKey: null });
+  });
+
   test('an allowed origin is one, and not the address of a page', () => {
     const origins = (...allowedOrigins: string[]) => load({ file: { server: { allowedOrigins } } });
     expect(origins('https://app.example').server.allowedOrigins).toEqual(['https://app.example']);

@@ -56,21 +56,23 @@ describeWithPostgres('servers on PostgreSQL that break', (cluster) => {
       const random = seededRandom(seed);
       const done: Followed[] = [];
       const measured: (Measured & { readonly withinMs: number })[] = [];
-      let isOver = false;
+      const over = new AbortController();
       let next = 0;
       const work = async () => {
-        while (!isOver) done.push(await clients.follow(next++));
+        while (!over.signal.aborted) done.push(await clients.follow(next++));
       };
       const working = Array.from({ length: atOnce }, work);
       const breaking = (async () => {
         for (const fault of planOf(random)) {
           const each = await strike({ cluster: servers, database, random }, fault);
           measured.push({ ...each, withinMs: goesOnWithinMs() });
-          say(`${fault}: ${each.orphans} runs lost their server, all had gone on after ${Math.round(each.goneOnMs)} ms`);
+          say(
+            `${fault}: ${each.orphans} runs lost their server, all had gone on after ${Math.round(each.goneOnMs)} ms`,
+          );
         }
-        isOver = true;
+        over.abort();
       })();
-      await Promise.all([breaking, ...working]).finally(() => void (isOver = true));
+      await Promise.all([breaking, ...working]).finally(() => over.abort());
       say('all faults are over');
       expect(clients.odd).toEqual([]);
       const proven: ProvenTask[] = [];

@@ -89,4 +89,3 @@ describeWithPostgres('servers that lose sight of their database', (cluster) => {
     await store[Symbol.asyncDispose]();
   });
 });
-

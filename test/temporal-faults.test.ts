@@ -26,17 +26,23 @@ interface Place extends AsyncDisposable {
   open(): void;
 }
 
-async function openPlace(): Promise<Place> {
+async function openPlace({ forgets = false } = {}): Promise<Place> {
   const folder = temporaryFolder();
   const [database, effects] = [join(folder, 'runs.sqlite'), join(folder, 'effects')];
   writeFileSync(effects, '');
-  const server = await startTemporal({ file: join(folder, 'temporal.db') });
+  const server = await startTemporal(forgets ? {} : { file: join(folder, 'temporal.db') });
   const { address } = server;
   const runtime = createRuntime({
     agents: [agentFor({ effects, hangs: false })],
     driver: temporal({ store: openSqlite(database), address, role: 'schedule' }),
   });
-  const env = { REINS_TEST_DATABASE: database, REINS_TEST_EFFECTS: effects, REINS_TEST_TEMPORAL: address };
+  // The bundler of workflows keeps a cache there.
+  const env = {
+    HOME: folder,
+    REINS_TEST_DATABASE: database,
+    REINS_TEST_EFFECTS: effects,
+    REINS_TEST_TEMPORAL: address,
+  };
   return {
     server,
     runtime,
@@ -145,6 +151,28 @@ describeWithTemporal('runs on Temporal outlast', () => {
       { status: 'completed', output: 'Done.' },
     ]);
     expect(place.effects().toSorted()).toEqual(['gated', 'slow', 'slow']);
+  }, 90_000);
+
+  test('E-870, E-873: a Temporal that has forgotten everything: the log knows what was cut off', async () => {
+    await using place = await openPlace({ forgets: true });
+    const { runtime, server } = place;
+    const first = place.worker('hangs');
+    await first.saw(began);
+    const [model, safe] = [await runtime.submit('Do answer.'), await runtime.submit('Do safe.')];
+    await hasSaid(runtime, model.runId, 'text-delta');
+    await vi.waitFor(() => expect(place.effects()).toEqual(['safe']), soon);
+    await server.kill();
+    first.child.kill('SIGKILL');
+    await server.start();
+    await place.worker().saw(began);
+    expect(await Promise.all([model.result(), safe.result()])).toMatchObject([
+      { status: 'completed', output: 'Half and half.' },
+      { status: 'completed', output: 'Done.' },
+    ]);
+    const log = await logOf(runtime, model.runId);
+    expect(checkLog(log)).toEqual([]);
+    expect(ofType(log, 'attempt-reset').map(({ data }) => data.shown)).toEqual([true]);
+    expect(place.effects()).toEqual(['safe', 'safe']);
   }, 90_000);
 
   test('E-884: a workflow that is terminated or cancelled from outside ends its run as cancelled', async () => {

@@ -9,7 +9,8 @@ const key = 'a-key-for-tests-of-temporal';
 describeWithTemporal('reins serve and reins worker', (temporal) => {
   test('E-870, E-878: the server admits, streams and cancels what a worker works on', async () => {
     const data = temporaryFolder();
-    const env = { REINS_TEMPORAL_ADDRESS: (await temporal()).address, REINS_API_KEY: key, REINS_PORT: '0' };
+    const { address } = await temporal();
+    const env = { HOME: data, REINS_TEMPORAL_ADDRESS: address, REINS_API_KEY: key, REINS_PORT: '0' };
     const server = startReins(['serve', '--data', data], { env });
     const [, url = ''] = /listening on (\S+)/.exec(await server.saw('listening on')) ?? [];
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
@@ -57,8 +58,8 @@ test('a worker with no Temporal to work for says which setting it lacks', async 
 });
 
 test('a worker whose Temporal is away says so, waits, and can be stopped', async () => {
-  const env = { REINS_TEMPORAL_ADDRESS: '127.0.0.1:9' };
-  const worker = startReins(['worker', '--data', temporaryFolder()], { env });
+  const data = temporaryFolder();
+  const worker = startReins(['worker', '--data', data], { env: { HOME: data, REINS_TEMPORAL_ADDRESS: '127.0.0.1:9' } });
   await worker.saw('Temporal cannot be worked for now');
   worker.child.kill('SIGTERM');
   expect(await worker.ended).toMatchObject({ code: 0 });

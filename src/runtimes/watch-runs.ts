@@ -21,10 +21,10 @@ export interface WatchOptions {
 }
 
 /** Tells each run that is written here to observers of its own, from the first event of a leg to its last. */
-export function watchRuns(log: RunLog, { observe, isJoined }: WatchOptions): RunWatch {
+export function watchRuns(log: RunLog, options: WatchOptions): RunWatch {
   const watching = new Map<RunId, Observers>();
   const begin = (start: Start) => {
-    const observers = observe(start);
+    const observers = options.observe(start);
     if (observers !== null) watching.set(start.runId, observers);
     return observers;
   };
@@ -40,7 +40,7 @@ export function watchRuns(log: RunLog, { observe, isJoined }: WatchOptions): Run
     if (observers === undefined) return;
     observers.see(events);
     if (events.at(-1)?.type === 'run-result') watching.delete(runId);
-    else if (start !== undefined && start.leg === 1 && isJoined?.(start) === true) leave(runId);
+    else if (start !== undefined && start.leg === 1 && options.isJoined?.(start) === true) leave(runId);
   });
   return {
     get: (runId) => watching.get(runId),

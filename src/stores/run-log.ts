@@ -18,6 +18,7 @@ import type { RunId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { RunEvent } from '../core/run-event.ts';
 import { Channels } from './channels.ts';
+import { endsLog } from './event-shape.ts';
 import { followRun, type FollowOptions } from './follow-run.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createHeadWatch, type HeadWatch } from './head-watch.ts';
@@ -182,5 +183,6 @@ async function* readPages(
     if (last === undefined) return;
     after = last.seq;
     yield events;
+    if (endsLog(last)) return;
   }
 }

@@ -37,7 +37,10 @@ export async function stopRun(services: Services, runId: RunId): Promise<void> {
   const run = await services.store.requestCancel(runId);
   if (run?.status !== 'running') return;
   const answered = new AbortController();
-  await Promise.race([endRunning(services, runId, answered.signal), sleep(services.clock, answerWithinMs, answered.signal)]);
+  await Promise.race([
+    endRunning(services, runId, answered.signal),
+    sleep(services.clock, answerWithinMs, answered.signal),
+  ]);
   answered.abort();
 }
 

@@ -124,7 +124,9 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
   const workspace = await workspaceOf(services, turn, adapter);
   await placeInput(services, { run, workspace, state: turn.state });
   await placeUnreadFiles(services, run, turn.state.unread);
-  const met = await recorder.write(await rememberFiles(services, run, turn.state.step));
+  const missing = await rememberFiles(services, run, turn.state.step);
+  // The leg has heard of it from who began it.
+  const met = isBegun(turn) ? undefined : await recorder.write(missing);
   const state = (met?.taken ?? []).reduce(evolve, turn.state);
   const session = await adapter.openSession({
     sessionId: run.sessionId,
@@ -142,6 +144,11 @@ async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 
   }
 }
 
+/** The leg is gone on with from where it was left between two effects. */
+function isBegun({ cause, state }: Pick<RunningTurn, 'cause' | 'state'>): boolean {
+  return state.step > 0 && (cause === 'submit' || cause === 'retry');
+}
+
 /** That of the session, but for an attached run in its principal's folder. */
 async function workspaceOf(
   services: Services,
@@ -151,8 +158,8 @@ async function workspaceOf(
   const { workspaces, agentTurns } = services;
   const { principal, sessionId } = run;
   if (config?.attached?.workspace !== 'principal') {
-    const begins = step === 0 && (cause === 'submit' || cause === 'retry');
-    await settleFolder(services, run, begins ? 'begin' : 'continue').catch((reason) => {
+    const isNew = step === 0 && (cause === 'submit' || cause === 'retry');
+    await settleFolder(services, run, isNew ? 'begin' : 'continue').catch((reason) => {
       throw new StorageError('The working directory of this task cannot be had on this server.', { cause: reason });
     });
     return workspaces.ensure(sessionId);

@@ -3,7 +3,10 @@
 // H1. Live only: a task that runs already is folded silently up to where it stands; its next event is the first shown.
 // H2. A reader that falls behind by more than the bound loses the feed, not the server its memory: it re-attaches to the
 //     responses it had.
+// H3. Tasks of other processes are in it as far as the store tells of them. What comes twice, or too early, because a task has
+//     changed its process, is passed over: it comes in order from the other side.
 
+import { followElsewhere } from './follow-elsewhere.ts';
 import { createFeedFrames, feedOpening } from '../views/uhp-feed-frames.ts';
 import { finalStatus } from './run-recorder.ts';
 import { readHarness } from './read-harnesses.ts';
@@ -15,7 +18,7 @@ const maxWaitingChars = 4 * 1024 * 1024;
 
 type Fold = ReturnType<typeof createFeedFrames>;
 /** A task that is still being caught up with keeps its new events back until its past is folded (H1). */
-type Follower = { readonly held: RunEvent[] } | { readonly fold: Fold };
+type Follower = { readonly held: RunEvent[] } | { readonly fold: Fold; seen: number };
 
 /**
  * Encoded frames, all that are there in each text; first the comment that says: from here on nothing is missed. Ends when
@@ -35,20 +38,31 @@ export async function* followHarness(
   const receive = (runId: RunId, events: readonly RunEvent[]) => {
     const [first] = events;
     if (first?.type === 'run-started' && first.data.task?.harnessId === record.harnessId && first.data.leg === 1)
-      followers.set(runId, { fold: createFeedFrames({ ...first, reinsEvents: first.data.task.reinsEvents }) });
+      followers.set(runId, { fold: createFeedFrames({ ...first, reinsEvents: first.data.task.reinsEvents }), seen: 0 });
     const follower = followers.get(runId);
     if (follower === undefined) return;
     if ('held' in follower) return void follower.held.push(...events);
-    for (const event of events) for (const frame of follower.fold.push(event)) outbox.put(frame);
-    const last = events.at(-1);
-    if (last?.type === 'run-result' && finalStatus(last.data.status) !== null) followers.delete(runId);
+    const fresh = events.filter(({ seq }) => seq > follower.seen);
+    const last = fresh.at(-1);
+    if (last === undefined || fresh[0]?.seq !== follower.seen + 1) return;
+    follower.seen = last.seq;
+    for (const event of fresh) for (const frame of follower.fold.push(event)) outbox.put(frame);
+    if (last.type !== 'run-result' || finalStatus(last.data.status) === null) return;
+    followers.delete(runId);
+    elsewhere.settle(runId);
   };
+  const after = (runId: RunId) => {
+    const follower = followers.get(runId);
+    return follower !== undefined && 'seen' in follower ? follower.seen : 0;
+  };
+  await using elsewhere = followElsewhere(services, { harnessId: record.harnessId, after, receive });
   const unsubscribe = services.log.onPublish(receive);
   signal.addEventListener('abort', outbox.close);
   try {
     for (const run of await services.store.unfinishedRuns())
       if (run.harnessId === record.harnessId && !followers.has(run.runId))
         await join(services, run.runId, { followers, receive });
+    for (const runId of followers.keys()) elsewhere.look(runId);
     yield feedOpening;
     for (let text = await outbox.take(); text !== ''; text = await outbox.take()) yield text;
   } finally {
@@ -75,7 +89,7 @@ async function join(
       seen = event.seq;
     }
   if (fold === null) return void feed.followers.delete(runId);
-  feed.followers.set(runId, { fold });
+  feed.followers.set(runId, { fold, seen });
   feed.receive(
     runId,
     held.filter(({ seq }) => seq > seen),

@@ -103,7 +103,8 @@ export function createOwnership({ store, clock, owner, processes, policy: own = 
     async living() {
       const rows = await store.owners();
       const nowMs = clock.now();
-      const sinceLastMs = listenedAtMs === null ? null : Math.min(Math.max(0, nowMs - listenedAtMs), longestGapOf(policy));
+      const sinceLastMs =
+        listenedAtMs === null ? null : Math.min(Math.max(0, nowMs - listenedAtMs), longestGapOf(policy));
       listenedAtMs = nowMs;
       const living = new Set([owner]);
       for (const row of rows) {

@@ -19,7 +19,7 @@ export async function startWire(database: string): Promise<Wire> {
   const url = new URL(database);
   const target = Number(url.port);
   const sockets = new Set<Socket>();
-  let state: WireState = 'open';
+  const line: { state: WireState } = { state: 'open' };
   let changed = Promise.withResolvers<void>();
   const cut = () => {
     for (const socket of sockets) socket.destroy();
@@ -27,8 +27,8 @@ export async function startWire(database: string): Promise<Wire> {
   async function pass(from: Socket, to: Socket): Promise<void> {
     try {
       for await (const bytes of from) {
-        while (state === 'stalled') await changed.promise;
-        if (typeof state === 'number') await pause(state);
+        while (line.state === 'stalled') await changed.promise;
+        if (typeof line.state === 'number') await pause(line.state);
         if (!to.write(bytes)) await once(to, 'drain');
       }
     } finally {
@@ -36,9 +36,9 @@ export async function startWire(database: string): Promise<Wire> {
       to.destroy();
     }
   }
-  const server = createServer({ noDelay: true }, (client) => {
-    if (state === 'refused') return void client.destroy();
-    const upstream = connect({ port: target, host: '127.0.0.1', noDelay: true });
+  const server = createServer({ noDelay: true, allowHalfOpen: true }, (client) => {
+    if (line.state === 'refused') return void client.destroy();
+    const upstream = connect({ port: target, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
     for (const socket of [client, upstream])
       sockets.add(socket.on('error', () => {}).on('close', () => sockets.delete(socket)));
     // Either direction ends with its connection, whichever way that went.
@@ -50,13 +50,13 @@ export async function startWire(database: string): Promise<Wire> {
     url: url.href,
     cut,
     set(next) {
-      state = next;
+      line.state = next;
       if (next === 'refused') cut();
       changed.resolve();
       changed = Promise.withResolvers();
     },
     async [Symbol.asyncDispose]() {
-      state = 'refused';
+      line.state = 'refused';
       changed.resolve();
       cut();
       server.close();

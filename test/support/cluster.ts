@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { connectTo, key, type Uhp } from './uhp.ts';
 import { eventually } from './asking-server.ts';
 import { openStore, query } from './postgres.ts';
+import { integer, nullable, text } from '../../src/stores/rows/columns.ts';
 import { root, startProgram, startReins, temporaryFolder, type ReinsProcess } from '../reins-process.ts';
 import { runIds, type RunId } from '../../src/core/ids.ts';
 import { startBalancer, type Balancer, type BalancerOptions } from './cluster-balancer.ts';
@@ -126,7 +127,7 @@ async function startNode(o: {
       eventually(async () => {
         const pid = get().process.child.pid ?? 0;
         const [row] = await query(o.databaseUrl, `SELECT owner FROM owners WHERE pid = ${pid} ORDER BY seen_at DESC`);
-        return row === undefined ? undefined : String(row['owner']);
+        return row === undefined ? undefined : text(row, 'owner');
       }),
   };
 }
@@ -139,9 +140,9 @@ async function openRuns(url: string): Promise<readonly OpenRun[]> {
   const sql = `SELECT run_id, owner, generation::int AS generation, last_seq::int AS last_seq
     FROM runs JOIN heads USING (run_no) WHERE status = 'running'`;
   return (await query(url, sql)).map((row) => ({
-    runId: runIds.parse(String(row['run_id'])) ?? runIds.make(''),
-    owner: row['owner'] === null ? null : String(row['owner']),
-    generation: Number(row['generation']),
-    lastSeq: Number(row['last_seq']),
+    runId: runIds.parse(text(row, 'run_id')) ?? runIds.make(''),
+    owner: nullable(row, 'owner', text),
+    generation: integer(row, 'generation'),
+    lastSeq: integer(row, 'last_seq'),
   }));
 }

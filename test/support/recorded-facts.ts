@@ -14,7 +14,7 @@ import type { NativeMessage } from '../../src/harnesses/claude-code/native-messa
 
 /** What a real program said of a turn, as its adapter reads it. @param name  Of the recording: `pi-1.6.0-tool`. */
 export function recordedFacts(name: string): readonly NativeFact[] {
-  switch (/^[a-z]+/.exec(name)?.[0]) {
+  switch (name.slice(0, name.indexOf('-'))) {
     case 'pi':
       return fold(
         linesOf('pi', name).map((line): PiNative => ({ from: 'pi', event: JSON.parse(line) })),

@@ -89,8 +89,7 @@ export async function addHarness(
   principal: string,
   change: Partial<HarnessRecord> = {},
 ): Promise<{ readonly token: string; readonly harnessId: string }> {
-  await using store =
-    clusterSize > 1 ? await openStore(await databaseFor(data)) : openSqlite(join(data, 'reins.db'));
+  await using store = clusterSize > 1 ? await openStore(await databaseFor(data)) : openSqlite(join(data, 'reins.db'));
   const harnessId = harnessIds.make(`of-${principal}-${(await store.harnesses(principal)).length}`);
   const { key: token, record } = createKey({ principal, scopes: allScopes, atMs: Date.now() });
   await store.putKey(record);

@@ -3,7 +3,8 @@
 // V1. Blocks before the last two are finished: their text is not read again until the end, and their nodes stay the same.
 // V2. The end reads everything once more, as a later line can define a link or loosen a list, and touches what has changed.
 // V3. However the text was cut, what stands there after the end is what the whole of it gives.
-// V4. All that comes from markdown passes the allow-list; what is code is only ever text.
+// V4. Blocks stand in groups, by their number alone, so that V3 holds of the groups too.
+// V5. All that comes from markdown passes the allow-list; what is code is only ever text.
 
 import { isVisible, readBlocks, type Block } from './read-blocks.ts';
 import { settleCodeIn } from './code-block.ts';

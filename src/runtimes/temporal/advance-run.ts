@@ -81,11 +81,13 @@ async function join({ store, watch }: WorkerServices, runId: RunId): Promise<voi
   if (first?.type === 'run-started') watch.join(first);
 }
 
-/** How the run stands. */
+/** How the run stands, for a workflow that knows nothing of it: what is cut off now was begun by nobody who will tell it. */
 export async function loadRun(services: Services, runId: RunId): Promise<Standing> {
   const run = await services.store.run(runId);
   if (run?.status !== 'running') return over;
-  return standingOf(services, { run, state: await stateOf(services, run) });
+  const state = await stateOf(services, run);
+  const standing = await standingOf(services, { run, state });
+  return standing.at === 'open' && isCut(state) ? { ...standing, generation: run.generation - 1 } : standing;
 }
 
 const over: Standing = { v: 1, at: 'over' };

@@ -25,6 +25,8 @@ export interface TemporalPlace {
   readonly taskQueue: string;
 }
 
+/** Whoever does not answer by then is told again by the scan. */
+const answersWithinMs = 10_000;
 const firstLookMs = 3_000;
 const seldomMs = 300_000;
 
@@ -60,7 +62,7 @@ export function createRunScheduler(
 
   async function tell(runId: RunId, ask: (runId: RunId) => Promise<unknown>): Promise<void> {
     try {
-      await ask(runId);
+      await connection.withDeadline(services().clock.now() + answersWithinMs, () => ask(runId));
     } catch (cause) {
       if (cause instanceof WorkflowExecutionAlreadyStartedError) return endLike(runId);
       services().logger.warn('Temporal could not be told of a run; it will be told again.', {

@@ -16,21 +16,25 @@ const lockFamilies = `
     UNION SELECT child.run_no FROM runs JOIN runs AS child ON child.parent_run_id = runs.run_id
     WHERE runs.run_no = ANY($1::bigint[]) AND child.status = 'running')
   ORDER BY run_no FOR NO KEY UPDATE`;
+/** What most runs have nothing of is asked for here and not by a statement each: once the runs are locked, it stays so. */
 const lockSessions = `
-  SELECT 1 FROM sessions WHERE session_id IN (SELECT session_id FROM runs WHERE run_no = ANY($1::bigint[]))
+  SELECT EXISTS (SELECT 1 FROM approvals WHERE run_no = ANY($1::bigint[]) AND decided IS NULL) AS asked,
+    EXISTS (SELECT 1 FROM runs JOIN runs AS child ON child.parent_run_id = runs.run_id
+      WHERE runs.run_no = ANY($1::bigint[]) AND child.status = 'running') AS helped
+  FROM sessions WHERE session_id IN (SELECT session_id FROM runs WHERE run_no = ANY($1::bigint[]))
   ORDER BY session_id FOR NO KEY UPDATE`;
-const endOfRuns = `
-  UPDATE runs SET status = ended.status, ended_at = ended.at, owner = NULL,
-    response = CASE WHEN deleted THEN NULL ELSE ended.response END
-  FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS ended (run_no, status, at, response)
-  WHERE runs.run_no = ended.run_no`;
+const endAndFree = `
+  WITH ended AS (
+    UPDATE runs SET status = ending.status, ended_at = ending.at, owner = NULL,
+      response = CASE WHEN deleted THEN NULL ELSE ending.response END
+    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS ending (run_no, status, at, response)
+    WHERE runs.run_no = ending.run_no RETURNING runs.*)
+  UPDATE sessions SET running_run_id = NULL, updated_at = ended_at, queue_held = queue_held OR (status <> 'completed' AND EXISTS
+    (SELECT 1 FROM queued_tasks WHERE queued_tasks.session_id = sessions.session_id AND queued_tasks.run_id IS NULL))
+  FROM ended WHERE sessions.session_id = ended.session_id AND running_run_id = ended.run_id`;
 const cancelChildren = `
   UPDATE runs SET control = 'cancel' FROM runs AS parent
   WHERE parent.run_no = ANY($1::bigint[]) AND runs.parent_run_id = parent.run_id AND runs.status = 'running'`;
-const freeSessions = `
-  UPDATE sessions SET running_run_id = NULL, updated_at = ended_at, queue_held = queue_held OR (status <> 'completed' AND EXISTS
-    (SELECT 1 FROM queued_tasks WHERE queued_tasks.session_id = sessions.session_id AND queued_tasks.run_id IS NULL))
-  FROM runs WHERE run_no = ANY($1::bigint[]) AND sessions.session_id = runs.session_id AND running_run_id = runs.run_id`;
 /** A run that works for another one is paid for by that. */
 const charge = `
   INSERT INTO spending (principal, day, tokens, dollars, upload_bytes)
@@ -51,17 +55,16 @@ export async function lockRuns(tx: Transaction, runNos: readonly number[]): Prom
  */
 export async function endRuns(tx: Transaction, ends: readonly EndOfRun[]): Promise<void> {
   const runNos = ends.map(({ runNo }) => runNo);
-  await tx.run(lockSessions, runNos);
+  const left = await tx.get(lockSessions, runNos);
   await tx.run(
-    endOfRuns,
+    endAndFree,
     runNos,
     ends.map(({ end }) => end.status),
     ends.map(({ end }) => end.atMs),
     ends.map(({ end }) => (end.response === null ? null : JSON.stringify(end.response))),
   );
-  await cancelApprovals(tx, ends);
-  await tx.run(cancelChildren, runNos);
-  await tx.run(freeSessions, runNos);
+  if (left?.['asked'] === true) await cancelApprovals(tx, ends);
+  if (left?.['helped'] === true) await tx.run(cancelChildren, runNos);
   await noteForWebhooks(
     tx,
     ends.map(({ runNo, end }) => endOccasion(runNo, end)),

@@ -19,7 +19,7 @@ import { modelBlockMethods, ownerMethods } from './owners.ts';
 import { principalMethods } from './principals.ts';
 import { prune } from './prune.ts';
 import { queueMethods } from './queue.ts';
-import { readEvents } from './read-events.ts';
+import { readEvents, readTails } from './read-events.ts';
 import { ruleMethods } from './rules.ts';
 import { runMethods } from './runs.ts';
 import { sessionMethods } from './sessions.ts';
@@ -57,12 +57,13 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const db = stack.use(openDatabase({ url, connections, clock, patienceMs, onStatement }));
   const lease = stack.use(openDatabase({ url, connections: 1, clock, onStatement, ...renewal }));
   await migrate(db);
-  const wakeUps = listenUrl === null ? null : stack.use(createWakeUps({ url: listenUrl, clock }));
+  const company = { isAlone: false };
+  const wakeUps = listenUrl === null ? null : stack.use(createWakeUps({ url: listenUrl, clock, company }));
   const rest = stack.move();
   return {
     ...logMethods(db, wakeUps),
-    ...runMethods(db, ({ runId, lastSeq }) => wakeUps?.tell(runId, lastSeq)),
-    ...ownerMethods(db, lease),
+    ...runMethods(db, (run) => wakeUps?.tell(run.runId, run.lastSeq)),
+    ...ownerMethods({ db, lease, company }),
     ...approvalMethods(db),
     ...ruleMethods(db),
     ...queueMethods(db),
@@ -84,7 +85,16 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 
 type LogMethods = Pick<
   Store,
-  'admit' | 'append' | 'readEvents' | 'appendFact' | 'keepEnded' | 'idempotency' | 'prune' | 'isPruned' | 'onNews'
+  | 'admit'
+  | 'append'
+  | 'readEvents'
+  | 'readTails'
+  | 'appendFact'
+  | 'keepEnded'
+  | 'idempotency'
+  | 'prune'
+  | 'isPruned'
+  | 'onNews'
 >;
 
 function logMethods(db: Database, wakeUps: WakeUps | null): LogMethods {
@@ -97,6 +107,7 @@ function logMethods(db: Database, wakeUps: WakeUps | null): LogMethods {
       return results;
     },
     readEvents: (id, range) => readEvents(db, id, range),
+    readTails: (cursors) => readTails(db, cursors),
     async appendFact(fact) {
       const result = await appendFact(db, fact);
       if (result.outcome === 'stored') for (const { runId: id, seq } of result.events) wakeUps?.tell(id, seq);

@@ -6,13 +6,35 @@ const upsertOwner = `
   INSERT INTO owners (owner, place, pid, start_ticks, seen_at) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (owner) DO UPDATE SET seen_at = excluded.seen_at`;
 
-/** @param lease  Has a connection of its own, so that no load on the others lets a lease end (E-825). */
-export function ownerMethods(db: Database, lease: Database): Pick<Store, 'putOwner' | 'owners' | 'removeOwner'> {
+/** Whether somebody else was there when the owners were last read; before that there may be. */
+export interface Company {
+  isAlone: boolean;
+}
+
+export interface OwnersOptions {
+  readonly db: Database;
+  /** Has a connection of its own, so that no load on the others lets a lease end (E-825). */
+  readonly lease: Database;
+  /** Is kept. */
+  readonly company: Company;
+}
+
+export function ownerMethods({
+  db,
+  lease,
+  company,
+}: OwnersOptions): Pick<Store, 'putOwner' | 'owners' | 'removeOwner'> {
+  const own = new Set<string>();
   return {
     async putOwner({ owner, place, pid, startTicks, seenAtMs }) {
+      own.add(owner);
       await lease.transaction('fast', (tx) => tx.run(upsertOwner, owner, place, pid, startTicks, seenAtMs));
     },
-    owners: async () => readable(await db.all('SELECT * FROM owners'), ownerRecord),
+    async owners() {
+      const owners = readable(await db.all('SELECT * FROM owners'), ownerRecord);
+      company.isAlone = owners.every(({ owner }) => own.has(owner));
+      return owners;
+    },
     async removeOwner({ owner, seenAtMs }) {
       const sql = 'DELETE FROM owners WHERE owner = $1 AND seen_at = $2';
       await db.transaction('fast', (tx) => tx.run(sql, owner, seenAtMs));

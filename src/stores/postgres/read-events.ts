@@ -1,9 +1,10 @@
+import { StorageError } from '../../core/errors.ts';
 import type { RunId } from '../../core/ids.ts';
 import type { RunEvent } from '../../core/run-event.ts';
 import { decodeEvents, type StoredRow } from '../event-codec.ts';
 import { integer, text, type Fields } from '../rows/columns.ts';
 import { runId, sessionId } from '../rows/records.ts';
-import type { EventRange } from '../store.ts';
+import type { EventRange, LogCursor } from '../store.ts';
 import type { Reads } from './database.ts';
 
 /** A page ends early here, so that a reader of large events holds little more than one of them. */
@@ -27,6 +28,39 @@ export async function readEvents(db: Reads, id: RunId, range: EventRange): Promi
     after = last.lastSeq;
   }
   return page;
+}
+
+/** A few short rows each: so many readers at once still hold little. */
+const tail = { rows: 64, units: 16_384 };
+const selectTails = `
+  SELECT place, run_id, session_id, first_seq, page.last_seq, CASE WHEN octet_length(body) <= ${tail.units} THEN body END AS body
+  FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS reader (run_id, after, place) JOIN runs USING (run_id),
+    LATERAL (SELECT * FROM event_batches WHERE run_no = runs.run_no AND last_seq > after ORDER BY last_seq LIMIT ${tail.rows}) AS page
+  ORDER BY place, page.last_seq`;
+
+/** A long row, or damage, ends a tail before it. */
+export async function readTails(db: Reads, cursors: readonly LogCursor[]): Promise<readonly (readonly RunEvent[])[]> {
+  const ids = cursors.map((cursor) => cursor.runId);
+  const rows = await db.all(
+    selectTails,
+    ids,
+    cursors.map(({ after }) => after),
+  );
+  const byPlace = Map.groupBy(rows, (row) => integer(row, 'place') - 1);
+  return cursors.map(({ after }, place) => tailOf(byPlace.get(place) ?? [], after));
+}
+
+function tailOf(rows: readonly Fields[], after: number): readonly RunEvent[] {
+  const events: RunEvent[] = [];
+  try {
+    for (const row of rows) {
+      if (row['body'] === null) break;
+      for (const event of decodeEvents(storedRow(row), 'all')) if (event.seq > after) events.push(event);
+    }
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+  }
+  return events;
 }
 
 export interface BatchRange {

@@ -31,7 +31,7 @@ const selectUnfinished = `
 export function runMethods(db: Database, tell: (run: RunRecord) => void): RunMethods {
   async function ask(id: RunId, set: string): Promise<RunRecord | null> {
     const run = await setControl(db, id, set);
-    if (run !== null) tell(run);
+    if (run?.status === 'running') tell(run);
     return run;
   }
 

@@ -2,7 +2,8 @@
 // are followed somebody looks at it each second anyway. So a word that is lost costs a moment.
 //
 // N1. A word goes after its commit, on the connection that listens: a NOTIFY inside a transaction holds a lock of the whole
-//     cluster until that is synced. Words that come up meanwhile are joined, the newest of each run counts.
+//     cluster until that is synced. Words of one batch, or that come up meanwhile, are joined; the newest of each run counts.
+//     Where nobody else was when that was last looked at, none goes: who has come since looks for itself.
 // N2. It carries run and seq only (E-803).
 // N3. Listening is state of a connection: it has one of its own, past any pooler. While there is none nothing is told; once
 //     there is one again, whoever listens is told that anything may have happened.
@@ -11,10 +12,9 @@ import pg from 'pg';
 import { Socket } from 'node:net';
 import { sleep, type Clock } from '../../core/clock.ts';
 import { runIds, type RunId } from '../../core/ids.ts';
+import type { NewsListener } from '../store.ts';
 import { connectionOf } from './connections.ts';
-
-/** Null: of any run. */
-export type NewsListener = (runId: RunId | null) => void;
+import type { Company } from './owners.ts';
 
 export interface WakeUps extends AsyncDisposable {
   tell(runId: RunId, lastSeq: number): void;
@@ -29,7 +29,13 @@ const silenceMs = 5_000;
 /** Of a payload; PostgreSQL takes 8,000 bytes. */
 const mostBytes = 7_000;
 
-export function createWakeUps({ url, clock }: { readonly url: string; readonly clock: Clock }): WakeUps {
+export interface WakeUpsOptions {
+  readonly url: string;
+  readonly clock: Clock;
+  readonly company: Company;
+}
+
+export function createWakeUps({ url, clock, company }: WakeUpsOptions): WakeUps {
   const listeners = new Set<NewsListener>();
   const untold = new Map<RunId, number>();
   const closing = new AbortController();
@@ -38,9 +44,15 @@ export function createWakeUps({ url, clock }: { readonly url: string; readonly c
   let telling: Promise<void> = Promise.resolve();
   let isTelling = false;
 
-  const hear = (runId: RunId | null) => {
-    for (const listener of listeners) listener(runId);
+  const hear: NewsListener = (runId, lastSeq) => {
+    for (const listener of listeners) listener(runId, lastSeq);
   };
+
+  function hearWord(word: string): void {
+    const [id = '', seq] = word.split(':');
+    const runId = runIds.parse(id);
+    if (runId !== undefined) hear(runId, Number(seq));
+  }
 
   /** Resolves when the connection is gone. */
   async function listenOnce(): Promise<void> {
@@ -49,13 +61,13 @@ export function createWakeUps({ url, clock }: { readonly url: string; readonly c
     const gone = Promise.withResolvers<void>();
     own.on('end', gone.resolve).on('error', () => gone.resolve());
     own.on('notification', ({ processId, payload = '' }) => {
-      if (processId !== ownProcess(own)) for (const runId of runsIn(payload)) hear(runId);
+      if (processId !== ownProcess(own)) for (const word of payload.split(',')) hearWord(word);
     });
     try {
       await own.connect();
       await own.query(`LISTEN ${channel}`);
       [client, lose] = [own, gone.resolve];
-      hear(null);
+      hear(null, 0);
       await Promise.race([gone.promise, aborted(closing.signal)]);
     } catch {
       // Tried again below; polling goes on meanwhile.
@@ -82,11 +94,11 @@ export function createWakeUps({ url, clock }: { readonly url: string; readonly c
   const connected = stayConnected();
   return {
     tell(runId, lastSeq) {
-      if (client === null) return;
+      if (client === null || company.isAlone) return;
       untold.set(runId, lastSeq);
       if (isTelling) return;
       isTelling = true;
-      telling = tellAll();
+      telling = Promise.resolve().then(tellAll);
     },
     listen(listener) {
       listeners.add(listener);
@@ -113,10 +125,6 @@ function nextWords(untold: Map<RunId, number>): string {
     untold.delete(runId);
   }
   return words;
-}
-
-function runsIn(payload: string): readonly RunId[] {
-  return payload.split(',').flatMap((word) => runIds.parse(word.slice(0, word.lastIndexOf(':'))) ?? []);
 }
 
 /** The number of its backend, which the types leave out. */

@@ -1,0 +1,16 @@
+import { startNodes } from './nodes.ts';
+import { openJsonClient } from './json-client.ts';
+import pg from 'pg';
+const admin = new pg.Client('postgres://reins@127.0.0.1:55432/postgres'); await admin.connect();
+const name = `t${Date.now()}`;
+await admin.query(`CREATE DATABASE ${name}`); await admin.query(`ALTER DATABASE ${name} SET log_statement='all'`);
+await using nodes = await startNodes({ url: `postgres://reins@127.0.0.1:55432/${name}` } as any, ['hearing']);
+const [node] = nodes.servers;
+using client = openJsonClient(node!.port);
+const body = JSON.stringify({ input: JSON.stringify({ kind: 'answer', events: 10 }) });
+for (let i = 0; i < 5; i++) await client.send({ method: 'POST', path: '/v1/responses', body });
+await admin.query(`SELECT 'MARK BEGIN'`);
+await client.send({ method: 'POST', path: '/v1/responses', body });
+await new Promise(r => setTimeout(r, 300));
+await admin.query(`SELECT 'MARK END'`);
+await admin.end();
