@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { loadConfig, type ConfigFlags, type Environment } from './config.ts';
+import { loadConfig, type ConfigFlags, type Environment, secretsOf } from './config.ts';
 import { ConfigurationError } from './core/errors.ts';
 
 interface Given {

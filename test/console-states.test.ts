@@ -76,7 +76,12 @@ describeInChromium('the states of the page', (browser) => {
     await eachScene(async (name, page) => {
       const small = await page.evaluate<string[]>(`[...document.querySelectorAll('button, input, textarea, summary')]
         .filter((each) => each.checkVisibility() && !each.matches('[type=radio], [type=checkbox]'))
-        .filter((each) => each.getBoundingClientRect().width < 24 || each.getBoundingClientRect().height < 24)
+        .filter((each) => {
+          // What is out of sight has no size before it is gone to.
+          each.scrollIntoView();
+          const { width, height } = each.getBoundingClientRect();
+          return width < 24 || height < 24;
+        })
         .map((each) => each.outerHTML.slice(0, 120))`);
       expect([name, small]).toEqual([name, []]);
     });

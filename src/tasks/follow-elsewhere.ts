@@ -6,8 +6,8 @@ import type { RunEvent } from '../core/run-event.ts';
 import type { Services } from './services.ts';
 
 export interface Elsewhere extends AsyncDisposable {
-  /** Follows the run, unless that goes on already, or it is at work here. */
-  look(runId: RunId): void;
+  /** From now on; of these runs it is known that they have not ended. */
+  listen(open: Iterable<RunId>): void;
   /** It is over: whatever is told of it is not looked at. */
   settle(runId: RunId): void;
 }
@@ -26,9 +26,7 @@ export function followElsewhere({ store, log, runs, logger }: Services, o: Elsew
   const following = new Map<RunId, Promise<void>>();
   const settled = new Set<RunId>();
   const leaving = new AbortController();
-  const deafen = store.onNews?.((runId) => {
-    if (runId !== null) look(runId);
-  });
+  let deafen: (() => void) | undefined;
 
   function settle(runId: RunId): void {
     settled.add(runId);
@@ -57,7 +55,12 @@ export function followElsewhere({ store, log, runs, logger }: Services, o: Elsew
   }
 
   return {
-    look,
+    listen(open) {
+      deafen = store.onNews?.((runId) => {
+        if (runId !== null) look(runId);
+      });
+      for (const runId of open) look(runId);
+    },
     settle,
     async [Symbol.asyncDispose]() {
       deafen?.();

@@ -37,7 +37,8 @@ export async function* followHarness(
   const outbox = createOutbox();
   const receive = (runId: RunId, events: readonly RunEvent[]) => {
     const [first] = events;
-    if (first?.type === 'run-started' && first.data.task?.harnessId === record.harnessId && first.data.leg === 1)
+    const begins = first?.type === 'run-started' && first.data.leg === 1 && !followers.has(runId);
+    if (begins && first.data.task?.harnessId === record.harnessId)
       followers.set(runId, { fold: createFeedFrames({ ...first, reinsEvents: first.data.task.reinsEvents }), seen: 0 });
     const follower = followers.get(runId);
     if (follower === undefined) return;
@@ -62,7 +63,7 @@ export async function* followHarness(
     for (const run of await services.store.unfinishedRuns())
       if (run.harnessId === record.harnessId && !followers.has(run.runId))
         await join(services, run.runId, { followers, receive });
-    for (const runId of followers.keys()) elsewhere.look(runId);
+    elsewhere.listen(followers.keys());
     yield feedOpening;
     for (let text = await outbox.take(); text !== ''; text = await outbox.take()) yield text;
   } finally {

@@ -2,8 +2,8 @@ import { memo, useMemo, useRef, type MouseEvent, type ReactNode } from 'react';
 import { ApprovalCard } from './approval-card.tsx';
 import { EndRow } from './end-row.tsx';
 import { endPrefix } from '../state/end-line.ts';
-import { groupByTurn, type TurnGroup } from './turn-groups.ts';
 import { Icon } from './icon.tsx';
+import { intoStretches, turnsOf, type Stretch } from './stretches.ts';
 import { looseApprovals } from './approval-place.ts';
 import { ownFile } from './own-file.ts';
 import { RowView } from './row-view.tsx';
@@ -12,6 +12,7 @@ import { turnOf, type ConsoleState } from '../state/state.ts';
 import { useConsole, useStore } from './use-console.ts';
 import { useFollowEnd } from './use-follow-end.ts';
 import { useKeptPlace } from './use-kept-place.ts';
+import type { TurnId } from '../state/row.ts';
 
 /** What was said and done. Nothing of it is spoken by itself (C-072). */
 export function Transcript() {
@@ -75,30 +76,51 @@ function Turns(): ReactNode {
   const opened = useConsole((state) => state.opened);
   const atWork = useConsole((state) => turnOf(state)?.id ?? null);
   const canFork = useConsole(canForkNow);
-  const before = useRef<readonly TurnGroup[]>([]);
-  const groups = useMemo(() => (before.current = groupByTurn(rows, before.current)), [rows]);
-  return groups.map((group) => (
-    <TurnView key={group.key} group={group} opened={opened} busy={group.turn === atWork} canFork={canFork} />
+  const before = useRef<readonly Stretch[]>([]);
+  const stretches = useMemo(() => (before.current = intoStretches(rows, before.current)), [rows]);
+  const turnBefore = (at: number) => stretches[at - 1]?.rows.at(-1)?.turn ?? null;
+  return stretches.map((stretch, at) => (
+    <StretchView
+      key={stretch.key}
+      stretch={stretch}
+      turnBefore={turnBefore(at)}
+      opened={opened}
+      // The rows of the turn at work are the last ones.
+      atWork={stretch.rows.at(-1)?.turn === atWork ? atWork : null}
+      isLast={at === stretches.length - 1}
+      canFork={canFork}
+    />
   ));
 }
 
-interface TurnViewProps {
-  readonly group: TurnGroup;
+interface StretchViewProps {
+  readonly stretch: Stretch;
+  /** Whose rows stand before it. */
+  readonly turnBefore: TurnId | null;
   readonly opened: ConsoleState['opened'];
-  readonly busy: boolean;
+  readonly atWork: TurnId | null;
+  readonly isLast: boolean;
   readonly canFork: boolean;
 }
 
-const TurnView = memo(function TurnView({ group: { rows }, opened, busy, canFork }: TurnViewProps) {
+const StretchView = memo(function StretchView({ stretch: { rows }, turnBefore, opened, ...now }: StretchViewProps) {
+  const { atWork, isLast, canFork } = now;
+  const newest = isLast ? rows.at(-1) : null;
   return (
-    <div className="turn">
-      {rows.map((row, at) => {
-        const open = busy && row.kind === 'thinking' ? true : (opened.get(row.id) ?? false);
-        const live = busy && at === rows.length - 1;
-        if ((row.kind === 'system' || row.kind === 'error') && row.text.startsWith(endPrefix))
-          return <EndRow key={row.id} row={row} rows={rows} canFork={canFork} />;
-        return <RowView key={row.id} row={row} open={open} busy={busy} live={live} canFork={canFork} />;
-      })}
+    <div className="stretch">
+      {turnsOf(rows).map((own, turnAt) => (
+        <div key={own[0]?.turn} className={turnAt === 0 && own[0]?.turn === turnBefore ? 'turn turn-rest' : 'turn'}>
+          {own.map((row) => {
+            const busy = row.turn === atWork;
+            if ((row.kind === 'system' || row.kind === 'error') && row.text.startsWith(endPrefix))
+              return <EndRow key={row.id} row={row} canFork={canFork} />;
+            const open = busy && row.kind === 'thinking' ? true : (opened.get(row.id) ?? false);
+            return (
+              <RowView key={row.id} row={row} open={open} busy={busy} live={busy && row === newest} canFork={canFork} />
+            );
+          })}
+        </div>
+      ))}
     </div>
   );
 });

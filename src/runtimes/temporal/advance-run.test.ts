@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest';
+import { join } from 'node:path';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { advanceRun, loadRun, type Stage, type WorkerServices } from './advance-run.ts';
+import { checkLog } from '../../testing/check-log.ts';
+import { createRuntime } from '../../runtime.ts';
+import { createScriptedModel } from '../../testing/scripted-model.ts';
+import { decide } from '../../engine/decide.ts';
+import { defineTool } from '../../engine/define-tool.ts';
+import { openSqlite } from '../../stores/sqlite/open-sqlite.ts';
+import { simpleText, type ScriptedReply } from '../../testing/model-servers/reply-script.ts';
+import type { Runtime } from '../runtime.ts';
+import type { RunEvent } from '../../core/run-event.ts';
+import type { RunId } from '../../core/ids.ts';
+
+const call: ScriptedReply = { pieces: [{ kind: 'tool-call', id: 'a', name: 'once', arguments: ['{}'] }] };
+
+/** Two processes over one file whose runs nobody starts: each stretch is asked for by the test. */
+function openTwo(replies: readonly ScriptedReply[], run: () => string | Promise<string> = () => 'did') {
+  const path = join(mkdtempSync(join(tmpdir(), 'reins-stretch-')), 'runs.sqlite');
+  const model = createScriptedModel(replies);
+  const once = defineTool({ name: 'once', description: 'Once.', input: { type: 'object', properties: {} }, run });
+  const workers: WorkerServices[] = [];
+  const open = () =>
+    createRuntime({
+      agents: [
+        {
+          config: { name: 'worker', approvals: { onUnknown: 'tell-model' } },
+          parts: { provider: model, tools: [once] },
+        },
+      ],
+      driver: {
+        kind: 'scheduled',
+        store: openSqlite(path),
+        open: () => ({
+          scheduler: {
+            takes: () => true,
+            start: async () => {},
+            wake: async () => {},
+            tend: async (runs) => new Set(runs.map(({ runId }) => runId)),
+          },
+          work: (services, watch) => (workers.push({ ...services, watch }), null),
+          close: async () => {},
+        }),
+      },
+    });
+  const runtimes = [open(), open()] as const;
+  const [first, second] = workers;
+  if (first === undefined || second === undefined) throw new Error('No workers.');
+  return {
+    runtime: runtimes[0],
+    first,
+    second,
+    model,
+    async [Symbol.asyncDispose]() {
+      for (const each of runtimes) await each.close({ drainMs: 0 });
+    },
+  };
+}
+
+async function generationOf({ store }: WorkerServices, runId: RunId): Promise<number> {
+  return (await store.run(runId))?.generation ?? 0;
+}
+
+async function logOf(runtime: Runtime, runId: RunId): Promise<readonly RunEvent[]> {
+  const events: RunEvent[] = [];
+  for await (const event of await runtime.events(runId, { follow: 'run' })) events.push(event);
+  return events;
+}
+
+const next = async (worker: WorkerServices, runId: RunId, stage: Stage) =>
+  advanceRun(worker, { runId, stage, generation: await generationOf(worker, runId) });
+
+test('E-871: stretch by stretch, by one worker and the other, a run comes to its end in one leg', async () => {
+  await using two = openTwo([call, simpleText('Done.')]);
+  const { runtime, first, second } = two;
+  const { runId } = await runtime.submit('Go.');
+  const commands: string[] = [];
+  const stages = { 'open-step': 'call-model', 'run-tools': 'run-tools', finish: 'close' } as const;
+  for (let standing = await loadRun(first, runId), turn = 0; standing.at === 'open'; turn++) {
+    const { do: command } = decide(standing.outline);
+    commands.push(command);
+    if (command !== 'open-step' && command !== 'run-tools' && command !== 'finish') throw new Error(command);
+    const worker = turn % 2 === 0 ? first : second;
+    standing = await advanceRun(worker, { runId, stage: stages[command], generation: standing.generation });
+  }
+  expect(commands).toEqual(['open-step', 'run-tools', 'open-step', 'finish']);
+  const log = await logOf(runtime, runId);
+  expect(checkLog(log)).toEqual([]);
+  expect(log.map(({ type }) => type).filter((type) => type === 'run-started')).toHaveLength(1);
+  expect(log.at(-1)).toMatchObject({ type: 'run-result', data: { status: 'completed', output: 'Done.' } });
+});
+
+test('E-873: a stretch that the log does not ask for changes nothing', async () => {
+  await using two = openTwo([simpleText('Done.')]);
+  const { runId } = await two.runtime.submit('Go.');
+  for (const stage of ['close', 'run-tools', 'append'] as const)
+    expect(await next(two.first, runId, stage)).toMatchObject({ at: 'open', outline: { open: null, last: null } });
+  expect(await two.first.store.run(runId)).toMatchObject({ lastSeq: 1, owner: null });
+});
+
+test('E-875, E-876: of two who are given one stretch one calls the model; the late words of who lost it are refused', async () => {
+  await using two = openTwo([simpleText('One.'), simpleText('Two.')]);
+  const { runtime, first, second, model } = two;
+  const { runId } = await runtime.submit('Go.');
+  const stretch = { runId, stage: 'call-model', generation: await generationOf(first, runId) } as const;
+  await Promise.allSettled([advanceRun(first, stretch), advanceRun(second, stretch)]);
+  expect(model.calls).toHaveLength(1);
+  // Given to a third, the outcome stands, or what was cut is written down; then it goes on.
+  await advanceRun(second, stretch);
+  expect(model.calls).toHaveLength(1);
+  for (let tries = 0; tries < 4 && (await first.store.run(runId))?.status === 'running'; tries++) {
+    await next(first, runId, 'call-model');
+    await next(second, runId, 'close');
+  }
+  const log = await logOf(runtime, runId);
+  expect(checkLog(log)).toEqual([]);
+  expect(log.at(-1)).toMatchObject({ data: { status: 'completed' } });
+});
+
+test('E-876: a manual tool that was cut off is not run by who comes second', async () => {
+  let runs = 0;
+  const begun = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<string>();
+  await using two = openTwo([call, simpleText('Done.')], () => {
+    runs += 1;
+    begun.resolve();
+    return over.promise;
+  });
+  const { runtime, first, second } = two;
+  const { runId } = await runtime.submit('Go.');
+  await next(first, runId, 'call-model');
+  const stretch = { runId, stage: 'run-tools', generation: await generationOf(first, runId) } as const;
+  const lost = advanceRun(first, stretch).catch(() => null);
+  await begun.promise;
+  const standing = await advanceRun(second, stretch);
+  expect(standing).toMatchObject({ at: 'open' });
+  over.resolve('late');
+  await lost;
+  for (const stage of ['run-tools', 'call-model', 'close'] as const) await next(second, runId, stage);
+  expect(runs).toBe(1);
+  const log = await logOf(runtime, runId);
+  expect(checkLog(log)).toEqual([]);
+  expect(log.flatMap((event) => (event.type === 'tool-call-complete' ? [event.data.outcome] : []))).toEqual([
+    'unknown',
+  ]);
+  expect(JSON.stringify(log)).not.toContain('late');
+});
