@@ -91,27 +91,10 @@ export function createRunLog(options: RunLogOptions): RunLog {
     else channels.learn(runId, { lastSeq, isOver: false });
   });
 
-  /** By run, the last event that was published while no writer was here, which may meet it later (G6). Bounded. */
-  const ahead = new Map<RunId, number>();
-
-  function publishAhead(runId: RunId, events: readonly RunEvent[]): void {
-    publish(runId, events, 0);
-    for (const { seq } of events) ahead.set(runId, seq);
-    const [oldest] = ahead.keys();
-    if (ahead.size > maxAhead && oldest !== undefined) ahead.delete(oldest);
-  }
-
-  /** Those that were not published ahead. */
-  function unpublished(runId: RunId, events: readonly RunEvent[]): readonly RunEvent[] {
-    const through = ahead.get(runId);
-    if (through === undefined) return events;
-    const rest = events.filter(({ seq }) => seq > through);
-    if (rest.length > 0) ahead.delete(runId);
-    return rest;
-  }
+  const ahead = createAhead();
 
   function publish(runId: RunId, stored: readonly RunEvent[], bytes: number): void {
-    const events = unpublished(runId, stored);
+    const events = ahead.without(runId, stored);
     if (events.length === 0) return;
     channels.publish(runId, events, bytes);
     for (const listener of listeners) {
@@ -134,8 +117,10 @@ export function createRunLog(options: RunLogOptions): RunLog {
       if (result.outcome !== 'stored') return result;
       const { runId } = fact.event;
       const queue = channels.queueOf(runId);
-      if (queue === null) publishAhead(runId, result.events);
-      else if (state === 'open') commit.submit(queue);
+      if (queue === null) {
+        publish(runId, result.events, 0);
+        ahead.add(runId, result.events);
+      } else if (state === 'open') commit.submit(queue);
       return result;
     },
     writer(run, onStored) {
@@ -168,6 +153,25 @@ export function createRunLog(options: RunLogOptions): RunLog {
       state = 'closed';
       deafen?.();
       channels.wakeAll();
+    },
+  };
+}
+
+/** By run, the last event that was published while no writer was here, which may meet it later (G6). Bounded. */
+function createAhead() {
+  const last = new Map<RunId, number>();
+  return {
+    add(runId: RunId, events: readonly RunEvent[]): void {
+      for (const { seq } of events) last.set(runId, seq);
+      const [oldest] = last.keys();
+      if (last.size > maxAhead && oldest !== undefined) last.delete(oldest);
+    },
+    without(runId: RunId, events: readonly RunEvent[]): readonly RunEvent[] {
+      const through = last.get(runId);
+      if (through === undefined) return events;
+      const rest = events.filter(({ seq }) => seq > through);
+      if (rest.length > 0) last.delete(runId);
+      return rest;
     },
   };
 }

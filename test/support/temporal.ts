@@ -46,7 +46,10 @@ export async function startTemporal({ file, suggestAt }: TemporalOptions = {}): 
     if (file !== undefined) args.push('--db-filename', file);
     if (suggestAt !== undefined)
       args.push('--dynamic-config-value', `limit.historyCount.suggestContinueAsNew=${suggestAt}`);
-    server = spawn(program, args, { stdio: 'ignore' });
+    const child = spawn(program, args, { stdio: 'ignore' });
+    // A test that ran out of time disposes of nothing.
+    process.once('exit', () => child.kill('SIGKILL'));
+    server = child;
     await answers(address);
   };
   const kill = async () => {
