@@ -1,6 +1,6 @@
 // The only file that knows every folder: it puts the parts together, in the order in which they depend on each other.
 
-import { assembleServices, startUpkeep } from './assemble-services.ts';
+import { assembleServices } from './assemble-services.ts';
 import { createHarnessTools, type HarnessToolsOptions } from './harness-tools.ts';
 import { createRuntimeExtras } from './runtime-extras.ts';
 import { openAgentTurns, workspaceRoot } from './open-agent-turns.ts';
@@ -19,6 +19,7 @@ import { createSessionFiles, type SessionFiles } from './files/session-files.ts'
 import { createUploads, type Uploads } from './files/uploads.ts';
 import { createWorkspaces, fixedWorkspace, type Workspaces } from './files/workspaces.ts';
 import { createHarnesses } from './open-harnesses.ts';
+import { createLifecycle, type Server } from './server-lifecycle.ts';
 import { ensureHarness, ensureHarnesses } from './tasks/ensure-harness.ts';
 import type { HarnessId } from './core/ids.ts';
 import { createModelHealth } from './engine/model-health.ts';
@@ -28,9 +29,9 @@ import { join, resolve } from 'node:path';
 import { lookAtSettings } from './look-at-settings.ts';
 import { openCatalogue } from './open-catalogue.ts';
 import { openConsole } from './open-console.ts';
-import { openDataFolder, type DataFolder } from './data-folder.ts';
+import { openDataFolder } from './data-folder.ts';
 import { openBlobs } from './open-blobs.ts';
-import { openScheduler, requireWorker } from './open-scheduler.ts';
+import { openScheduler } from './open-scheduler.ts';
 import { openStore } from './open-store.ts';
 import { openPdfPreview, type PdfPreview } from './files/pdf-preview.ts';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
@@ -39,14 +40,12 @@ import { createObservers } from './runtimes/observers.ts';
 import { trace } from '@opentelemetry/api';
 import { watchRuns } from './runtimes/watch-runs.ts';
 import { openWebhooks } from './webhooks/open-webhooks.ts';
-import { superviseRuns } from './tasks/supervise-runs.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
-import { sweepBundles } from './place-bundle.ts';
 import { sandboxedConverter } from './sandboxed-converter.ts';
 import { systemClock, systemRandom } from './system.ts';
 import { createLogger } from './logger.ts';
-import { ConfigurationError, RuntimeStateError } from './core/errors.ts';
-import { sleep, type Clock } from './core/clock.ts';
+import { ConfigurationError } from './core/errors.ts';
+import type { Clock } from './core/clock.ts';
 import type { RunPermissions } from './core/run-event.ts';
 import { hostEnvironment, secretsOf, type Config } from './config.ts';
 import type { McpDeps } from './engine/mcp/connect-server.ts';
@@ -54,9 +53,7 @@ import type { HarnessTools } from './harnesses/native/native-adapter.ts';
 import type { HarnessAdapter } from './harnesses/harness.ts';
 import type { OwnershipPolicy } from './tasks/ownership.ts';
 import type { PrincipalLimitSettings } from './tasks/principal-limits.ts';
-import { repeat, type Repeated } from './tasks/repeat.ts';
 import type { RunScheduler } from './tasks/run-scheduler.ts';
-import type { RunWorker } from './runtimes/temporal/open-worker.ts';
 import type { AgentTurns, Services } from './tasks/services.ts';
 import type { Store } from './stores/store.ts';
 
@@ -73,29 +70,6 @@ export interface Parts {
   /** Other times than those that suit several processes on one machine. */
   readonly ownership?: Partial<OwnershipPolicy>;
 }
-
-export interface Server {
-  /**
-   * Takes over what an earlier process left, then answers requests. `firstKey` is made at the first start that gets this
-   * far, to be shown once; null when there is a key already. `consoleUrl` leads to the page; where a browser of this machine
-   * can follow it, it signs that in, once and within 10 minutes.
-   */
-  listen(): Promise<{ readonly url: string; readonly firstKey: string | null; readonly consoleUrl: string }>;
-  /**
-   * Says for `limits.withdrawSeconds` that it goes, then takes no new work, lets tasks end for `limits.drainSeconds`, leaves
-   * the rest to another process or the next start, ends streams in order (E-834). Idempotent.
-   */
-  close(): Promise<void>;
-  /**
-   * In place of `listen`: works on the tasks that Temporal starts, and says so once it does; `close` leaves them to others.
-   * @throws ConfigurationError  There is no `temporal.address`, or its packages are missing.
-   */
-  work(): Promise<void>;
-}
-
-const sweepBundlesEveryMs = 600_000;
-/** Certificates are renewed in place by other programs. */
-const renewTlsEveryMs = 60_000;
 
 /** @throws ConfigurationError  A setting that cannot work, or a data folder that is broken. */
 export async function createServer(config: Config, parts: Parts = {}): Promise<Server> {
@@ -171,57 +145,20 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const operatorKey = apiKey === null ? null : createOwnerKey(clock.now(), apiKey).record;
   const page = openConsole({ store, operatorKey, owner, clock });
   const http = openHttp(config, { services, webhooks, metrics, tls, tools, operatorKey, console: page.parts });
-  const rest = stack.move();
-  let closing: Promise<void> | null = null;
-  const upkeep: Repeated[] = [];
-  let worker: RunWorker | null = null;
-  const takeUp = async () => {
-    const ended = await foreign.homes.endLeftovers();
-    if (ended > 0) logger.warn('Processes of agents that an earlier server left were ended.', { processes: ended });
-    await superviseRuns(services);
-    await services.ownership.renew();
-  };
-  return {
-    async work() {
-      if (temporal === null)
-        throw new ConfigurationError(`A worker needs 'temporal.address', or REINS_TEMPORAL_ADDRESS.`);
-      await requireWorker();
-      await takeUp();
-      upkeep.push(startUpkeep(services), keepBundles(services, dataDir));
-      worker = temporal.work(services, { watch, concurrent: config.temporal.concurrent });
-      await worker.began;
-    },
-    async listen() {
-      await takeUp();
-      const url = await http.listen(host, port);
-      address = url;
-      folder.announce(url);
-      if (closing !== null) throw new RuntimeStateError('This server is closed.');
-      upkeep.push(startUpkeep(services), keepBundles(services, dataDir), renewTls(http, { config, clock, logger }));
-      const firstKey = apiKey === null ? await alone(() => ensureKey(services, folder)) : null;
-      return { url, firstKey, consoleUrl: await page.link(url) };
-    },
-    close() {
-      closing ??= (async () => {
-        await using _rest = rest;
-        services.runs.leave();
-        // Nobody sends anything to who never listened.
-        if (upkeep.length > 0) await sleep(clock, config.limits.withdrawSeconds * 1_000);
-        // What is at work ends in front of its readers, and hears of a cancel, from elsewhere too.
-        await Promise.all([worker?.stop(), services.runs.drain({ withinMs: config.limits.drainSeconds * 1_000 })]);
-        await Promise.all([http.close(), ...upkeep.map((each) => each.stop()), webhooks.delivery.stop()]);
-        await services.log.close();
-        await leaveStore(services);
-      })();
-      return closing;
-    },
-  };
-}
-
-/** The store may be what this process goes for. */
-async function leaveStore({ ownership, logger }: Services): Promise<void> {
-  const told = 'Others take this process for alive until its lease has ended.';
-  await ownership.leave().catch((cause: unknown) => logger.warn(told, { cause: String(cause) }));
+  return createLifecycle({
+    config,
+    services,
+    folder,
+    alone,
+    homes: foreign.homes,
+    http,
+    console: page,
+    webhooks,
+    temporal,
+    watch,
+    onListening: (url) => (address = url),
+    rest: stack.move(),
+  });
 }
 
 function openHttp(
@@ -248,26 +185,6 @@ function openHttp(
       tls,
       ...(publicUrl === null ? {} : { publicUrl }),
     },
-  });
-}
-
-function renewTls(
-  http: HttpServer,
-  { config, clock, logger }: { readonly config: Config; readonly clock: Clock; readonly logger: Logger },
-): Repeated {
-  const { tls } = config.server;
-  return repeat(clock, {
-    everyMs: renewTlsEveryMs,
-    work: async () => tls === null || http.renewTls(readTls(tls, clock.now())),
-    onFailure: (cause) => logger.error('The certificate cannot be read again; the old one stays in use.', {}, cause),
-  });
-}
-
-function keepBundles({ store, random, clock, logger }: Services, dataDir: string): Repeated {
-  return repeat(clock, {
-    everyMs: sweepBundlesEveryMs,
-    work: () => sweepBundles({ store, random, dataDir }, clock.now()),
-    onFailure: (cause) => logger.error('Files of skills and plugins that are gone could not be removed.', {}, cause),
   });
 }
 
@@ -448,13 +365,4 @@ function requireAdapter(harnesses: HarnessRegistry, base: string): HarnessAdapte
   const adapter = harnesses.adapter(base);
   if (adapter !== undefined) return adapter;
   throw new ConfigurationError(`There is no harness '${base}'; there is: ${harnesses.bases.join(', ')}.`);
-}
-
-/** The first start without a key of the operator's makes one (UD-70); later starts know only its hash. */
-async function ensureKey({ store, clock }: Services, folder: DataFolder): Promise<string | null> {
-  if ((await store.keys()).length > 0) return null;
-  const { key, record } = createOwnerKey(clock.now());
-  folder.writeKey(key);
-  await store.putKey(record);
-  return key;
 }

@@ -3,6 +3,7 @@
 import { ConfigurationError } from './core/errors.ts';
 import { createFolderBlobs } from './files/folder-blobs.ts';
 import { FilesUnavailableError, type BlobStore } from './files/blob-store.ts';
+import { loadOptional } from './load-optional.ts';
 import { parseS3Address } from './files/s3-address.ts';
 import type { Clock } from './core/clock.ts';
 import type { Config } from './config.ts';
@@ -13,12 +14,12 @@ export async function openBlobs(
   { files, server, limits }: Config,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
 ): Promise<BlobStore & AsyncDisposable> {
-  const address = files.url === null ? null : parseS3Address(files.url);
-  if (address === null || typeof address === 'string')
-    return { ...createFolderBlobs(server.dataDir), [Symbol.asyncDispose]: async () => {} };
-  const { createS3Blobs } = await import('./files/s3-blobs.ts').catch((cause: unknown) => {
-    const message = 'REINS_FILES_URL is set, and its client is not there: npm install @aws-sdk/client-s3.';
-    throw new ConfigurationError(message, { cause });
+  if (files.url === null) return { ...createFolderBlobs(server.dataDir), [Symbol.asyncDispose]: async () => {} };
+  const address = parseS3Address(files.url);
+  if (typeof address === 'string') throw new ConfigurationError(`'files.url' cannot be used: ${address}.`);
+  const { createS3Blobs } = await loadOptional(() => import('./files/s3-blobs.ts'), {
+    what: 'A bucket for files',
+    packages: ['@aws-sdk/client-s3'],
   });
   const blobs = createS3Blobs({ address, clock });
   if (limits.maxUploadBytes > blobs.maxBytes)

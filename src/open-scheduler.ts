@@ -2,9 +2,15 @@
 
 import { ConfigurationError } from './core/errors.ts';
 import { readFileSync } from 'node:fs';
+import { loadOptional } from './load-optional.ts';
 import type { Config } from './config.ts';
 import type { Services } from './tasks/services.ts';
 import type { TemporalLink } from './runtimes/temporal/open-temporal.ts';
+
+const needed = {
+  what: "'temporal.address'",
+  packages: ['client', 'worker', 'workflow', 'activity', 'common'].map((name) => `@temporalio/${name}`),
+};
 
 /**
  * Null: each server starts what it admits.
@@ -17,7 +23,7 @@ export async function openScheduler(
 ): Promise<TemporalLink | null> {
   const { address, namespace, taskQueue, tls, apiKey } = temporal;
   if (address === null) return null;
-  const { openTemporal } = await import('./runtimes/temporal/open-temporal.ts').catch(missing);
+  const { openTemporal } = await loadOptional(() => import('./runtimes/temporal/open-temporal.ts'), needed);
   return openTemporal(services, {
     address,
     namespace,
@@ -29,13 +35,7 @@ export async function openScheduler(
 
 /** What a worker loads beyond that. @throws ConfigurationError  It is not there. */
 export async function requireWorker(): Promise<void> {
-  await import('./runtimes/temporal/open-worker.ts').catch(missing);
-}
-
-function missing(cause: unknown): never {
-  const packages = ['client', 'worker', 'workflow', 'activity', 'common'].map((name) => `@temporalio/${name}`);
-  const message = `temporal.address is set, and its packages are not there: npm install ${packages.join(' ')}.`;
-  throw new ConfigurationError(message, { cause });
+  await loadOptional(() => import('./runtimes/temporal/open-worker.ts'), needed);
 }
 
 function certificatesOf({ caFile, certFile, keyFile }: Exclude<Config['temporal']['tls'], boolean>) {

@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
+import { connectTo } from './support/uhp.ts';
+import { shareFolder } from './support/shared-folder.ts';
 import { ownerKey, startServer, type RunningServer } from './support/in-process-server.ts';
 
 const isInstalled = spawnSync('nginx', ['-v']).status === 0;
@@ -55,11 +57,15 @@ const plainBlock = (port: number, upstream: string) =>
 
 /** The block that ships, on a port without TLS. */
 async function shippedBlock(port: number, upstream: string): Promise<string> {
-  const text = await readFile(`${import.meta.dirname}/../deploy/nginx.conf`, 'utf8');
-  return text
-    .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
-    .replaceAll(/^ *ssl_.*$/gm, '')
-    .replace('http://127.0.0.1:4242', upstream);
+  return withoutTls(await shippedText('nginx.conf'), port).replace('http://127.0.0.1:4242', upstream);
+}
+
+async function shippedText(name: string): Promise<string> {
+  return readFile(`${import.meta.dirname}/../deploy/${name}`, 'utf8');
+}
+
+function withoutTls(text: string, port: number): string {
+  return text.replace('listen 443 ssl;', `listen 127.0.0.1:${port};`).replaceAll(/^ *ssl_.*$/gm, '');
 }
 
 async function open(block: typeof plainBlock | typeof shippedBlock): Promise<{ url: string; server: RunningServer }> {
@@ -136,19 +142,41 @@ describe.skipIf(!isInstalled)('behind nginx', () => {
     },
   );
 
-  test('the shipped file is one that nginx takes as it stands, certificate and all', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'reins-nginx-'));
-    cleanups.push(() => rm(folder, { recursive: true, force: true }));
-    const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-    const subject = ['-subj', '/CN=reins.example.com', '-nodes', '-days', '1'];
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-keyout', key, '-out', cert, ...subject], {
-      stdio: 'ignore',
-    });
-    const shipped = await readFile(`${import.meta.dirname}/../deploy/nginx.conf`, 'utf8');
-    const block = shipped.replace(/\/etc\/\S*fullchain.pem/, cert).replace(/\/etc\/\S*privkey.pem/, key);
-    await writeFile(join(folder, 'nginx.conf'), `error_log stderr; pid ${folder}/pid; events {} http { ${block} }`);
-    expect(
-      spawnSync('nginx', ['-t', '-p', folder, '-c', join(folder, 'nginx.conf')], { encoding: 'utf8' }).stderr,
-    ).toContain('syntax is ok');
+  test('two servers over one store behind the file for nodes: one that is gone is passed over, also by what starts a task', async () => {
+    const folder = await shareFolder();
+    const [one, two] = await Promise.all([folder.start(), folder.start()]);
+    const port = await freePort();
+    const shipped = await shippedText('nginx.nodes.conf');
+    const block = withoutTls(shipped, port).replaceAll(/^ *server node3.*$/gm, '');
+    const hosts = [one, two].map(({ uhp }) => new URL(uhp.url).host);
+    await startNginx(
+      block.replace('node1.internal:4242', hosts[0] ?? '').replace('node2.internal:4242', hosts[1] ?? ''),
+      port,
+    );
+    const balanced = connectTo(`http://127.0.0.1:${port}`);
+    const ask = async () => (await balanced.create({ input: 'hi' })).status;
+    expect([await ask(), await ask()]).toEqual([200, 200]);
+    await one.kill();
+    expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 200]);
   });
+
+  test.each(['nginx.conf', 'nginx.nodes.conf'])(
+    'the shipped %s is one that nginx takes as it stands, certificate and all',
+    async (name) => {
+      const folder = await mkdtemp(join(tmpdir(), 'reins-nginx-'));
+      cleanups.push(() => rm(folder, { recursive: true, force: true }));
+      const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+      const subject = ['-subj', '/CN=reins.example.com', '-nodes', '-days', '1'];
+      execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-keyout', key, '-out', cert, ...subject], {
+        stdio: 'ignore',
+      });
+      // Names that lead nowhere here are looked up when it starts.
+      const shipped = (await shippedText(name)).replaceAll(/node\d\.internal/g, '127.0.0.1');
+      const block = shipped.replace(/\/etc\/\S*fullchain.pem/, cert).replace(/\/etc\/\S*privkey.pem/, key);
+      await writeFile(join(folder, 'nginx.conf'), `error_log stderr; pid ${folder}/pid; events {} http { ${block} }`);
+      expect(
+        spawnSync('nginx', ['-t', '-p', folder, '-c', join(folder, 'nginx.conf')], { encoding: 'utf8' }).stderr,
+      ).toContain('syntax is ok');
+    },
+  );
 });

@@ -281,8 +281,9 @@ describe('E-812: a word for a run that another process drives', () => {
     const { shared, a, b } = await asking();
     const { runId } = await begin(a, 'long');
     await pass(second, a, b);
-    await cancelTask(b.services, 'ada', runId);
-    await passUntil(hasEnded(shared, runId), a);
+    const cancelled = cancelTask(b.services, 'ada', runId);
+    await passUntil(hasEnded(shared, runId), a, b);
+    await cancelled;
     expect(await resultOf(shared, runId)).toMatchObject({ status: 'cancelled' });
     expect(b.model.calls).toEqual([]);
   });
@@ -313,9 +314,9 @@ describe('E-834: a process that goes', () => {
     const { runId } = await begin(a, 'long');
     await pass(second, a, b);
     const drained = a.services.runs.drain({ withinMs: 10 * second });
-    await cancelTask(b.services, 'ada', runId);
-    await passUntil(hasEnded(shared, runId), a);
-    await drained;
+    const cancelled = cancelTask(b.services, 'ada', runId);
+    await passUntil(hasEnded(shared, runId), a, b);
+    await Promise.all([cancelled, drained]);
     expect(await resultOf(shared, runId)).toMatchObject({ status: 'cancelled' });
   });
 });

@@ -1,36 +1,78 @@
 import { Client, Connection } from '@temporalio/client';
 import { join } from 'node:path';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { checkLog } from '../src/testing/check-log.ts';
 import { counted, logOf, ofType } from './support/runtimes.ts';
 import { createRuntime } from '../src/runtime.ts';
-import { describeDriver } from '../src/testing/driver-contract.ts';
-import { describeWithTemporal, startTemporal } from './support/temporal.ts';
+import { describeDriver, type AgentOfScript } from '../src/testing/driver-contract.ts';
+import { describeWithPostgres, openStore as openPostgresStore } from './support/postgres.ts';
+import { describeWithTemporal, startTemporal, type TemporalServer } from './support/temporal.ts';
 import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
 import { createScriptedModel, simpleText } from '../src/testing/index.ts';
 import { temporal } from '../src/temporal.ts';
 import { workflowIdOf } from '../src/runtimes/temporal/contract.ts';
 import type { Hooks } from '../src/engine/hooks.ts';
+import type { Runtime } from '../src/runtimes/runtime.ts';
+import type { Store } from '../src/stores/store.ts';
 
-describeWithTemporal('E-889', (server) => {
-  describeDriver('Temporal, with two workers,', async (agents) => {
-    const folder = mkdtempSync(join(tmpdir(), 'reins-temporal-'));
-    const place = { address: (await server()).address, taskQueue: randomUUID() };
-    const open = (role: 'work' | 'schedule') => {
-      const store = openSqlite(join(folder, 'runs.sqlite'));
-      return createRuntime({ agents, driver: temporal({ ...place, store, role }) });
-    };
-    const workers = [open('work'), open('work')];
-    onTestFinished(async () => {
-      await Promise.all(workers.map((each) => each.close({ drainMs: 0 })));
-      rmSync(folder, { recursive: true, force: true });
+type OpenStore = () => Store | Promise<Store>;
+
+/** What a script costs is mostly waiting, so several are played at once. */
+describe.concurrent('E-889', () => {
+  describeWithTemporal('over SQLite', (server) => {
+    describeDriver('Temporal, with two workers,', async (agents) => {
+      const folder = mkdtempSync(join(tmpdir(), 'reins-temporal-'));
+      const openStore = () => openSqlite(join(folder, 'runs.sqlite'));
+      return openThree(agents, { server: await server(), openStore, [Symbol.dispose]: () => rmSync(folder, gone) });
     });
-    return open('schedule');
+  });
+
+  describeWithTemporal('over PostgreSQL', (server) => {
+    describeWithPostgres('of its own', (cluster) => {
+      // One after the other: each takes the number behind the last.
+      let last = Promise.resolve('');
+      const database = () => (last = last.then(async () => (await cluster()).database()));
+      describeDriver('Temporal, with two workers,', async (agents) => {
+        const url = await database();
+        const openStore = () => openPostgresStore(url, { connections: 2 });
+        return openThree(agents, { server: await server(), openStore, [Symbol.dispose]: () => {} });
+      });
+    });
   });
 });
+
+const gone = { recursive: true, force: true };
+
+/** One that only schedules, beside two that work; the end of the one is the end of all. */
+async function openThree(
+  agents: readonly AgentOfScript[],
+  { server, openStore, ...place }: Disposable & { readonly server: TemporalServer; readonly openStore: OpenStore },
+): Promise<Runtime> {
+  const { address } = server;
+  const taskQueue = randomUUID();
+  const open = async (role: 'work' | 'schedule') =>
+    createRuntime({ agents, driver: temporal({ address, taskQueue, store: await openStore(), role }) });
+  const workers = [await open('work'), await open('work')];
+  const runtime = await open('schedule');
+  const { cancel } = runtime;
+  let cancelled: Promise<unknown> = Promise.resolve();
+  return Object.assign(runtime, {
+    // The suite does not wait for it, and the run may be over before it has been answered.
+    cancel(runId: string) {
+      const answer = cancel(runId);
+      cancelled = answer;
+      return answer;
+    },
+    async [Symbol.asyncDispose]() {
+      await cancelled;
+      await Promise.all([runtime, ...workers].map((each) => each.close({ drainMs: 0 })));
+      place[Symbol.dispose]();
+    },
+  });
+}
 
 describeWithTemporal('E-901 on Temporal', (server) => {
   test('hooks hear of a run once, where it is worked on, and of its begin where it was submitted', async () => {

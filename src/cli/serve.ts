@@ -7,7 +7,8 @@ import { parseVerbArgs, type Verb } from './verb.ts';
 const usage = `Usage: reins serve [--host H] [--port P] [--data DIR] [--config FILE]
 
 Serves the protocol until a stop signal (Ctrl-C, or kill of the process named in server.pid in the data folder). With a
-PostgreSQL it then says at /readyz that it goes, and takes tasks for limits.withdrawSeconds (5) more. Running tasks have limits.drainSeconds (10) to end; the rest is kept and goes on at another server of the folder, or at the
+PostgreSQL it then says at /readyz that it goes, and takes tasks for limits.withdrawSeconds (5) more. Running tasks have
+limits.drainSeconds (10) to end; the rest is kept and goes on at another server of the folder or the database, or at the
 next start. A second signal ends it at once.
 
   --host H       address to listen on (REINS_HOST, 127.0.0.1); beyond loopback only with REINS_API_KEY

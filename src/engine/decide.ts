@@ -33,10 +33,7 @@ export interface Outline extends Pick<
   readonly result: object | null;
 }
 
-export interface OpenOutline extends Pick<
-  OpenStep,
-  'purpose' | 'attempt' | 'stage' | 'finishReason' | 'ranTools' | 'usage'
-> {
+interface OpenOutline extends Pick<OpenStep, 'purpose' | 'attempt' | 'stage' | 'finishReason' | 'ranTools' | 'usage'> {
   readonly calls: readonly { readonly progress: Pick<CallState['progress'], 'at'> }[];
 }
 

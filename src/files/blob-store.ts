@@ -10,7 +10,8 @@ import { RequestError } from '../core/errors.ts';
 import { text } from 'node:stream/consumers';
 import type { Readable } from 'node:stream';
 
-export type BlobKey = `${'uploads' | 'files'}/${string}`;
+export type BlobArea = 'uploads' | 'files';
+export type BlobKey = `${BlobArea}/${string}`;
 
 /** Of the content, hex. */
 export interface BlobSum {
@@ -60,8 +61,6 @@ export interface BlobStore {
   /** Names that stand right below. */
   names(area: BlobArea): AsyncIterable<string>;
 }
-
-export type BlobArea = 'uploads' | 'files';
 
 /** 503 `reins_files_unavailable`: the store of files cannot be reached, or refuses. The cause is for the operator. */
 export class FilesUnavailableError extends RequestError {

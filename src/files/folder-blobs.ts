@@ -21,9 +21,9 @@ export function createFolderBlobs(dataDir: string): BlobStore {
       const path = at(key);
       const folder = dirname(path);
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const isText = content instanceof Uint8Array;
-      const staged = isText ? `${path}.new` : content.path;
-      if (isText) await writeFile(staged, content, { mode: 0o600, flush: true });
+      const isInMemory = content instanceof Uint8Array;
+      const staged = isInMemory ? `${path}.new` : content.path;
+      if (isInMemory) await writeFile(staged, content, { mode: 0o600, flush: true });
       await rename(staged, path);
       await syncFolder(folder);
     },

@@ -20,9 +20,9 @@ export function parseS3Address(text: string): S3Address | string {
   if (unknown) return 'only endpoint and region may stand behind its question mark';
   const endpoint = url.searchParams.get('endpoint');
   if (endpoint !== null && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
-    return 'its endpoint must be a http or https URL';
+    return 'its endpoint must be an http or https URL';
   if (url.pathname.includes('%'))
-    return 'its path must be plain: letters, digits, slashes and what else stands in an URL as it is';
+    return 'its path must be plain: letters, digits, slashes and what else stands in a URL as it is';
   const names = url.pathname.split('/').filter((name) => name !== '');
   return {
     bucket: url.hostname,

@@ -46,15 +46,15 @@ export function createS3Blobs({ address, clock }: S3BlobsOptions): S3Blobs {
     place: 'bucket',
     maxBytes: mostBytes,
     async put(key, content) {
-      const isText = content instanceof Uint8Array;
-      const hash = isText ? createHash('sha256').update(content).digest() : Buffer.from(content.sha256, 'hex');
+      const isInMemory = content instanceof Uint8Array;
+      const hash = isInMemory ? createHash('sha256').update(content).digest() : Buffer.from(content.sha256, 'hex');
       const ChecksumSHA256 = hash.toString('base64');
-      const ContentLength = isText ? content.byteLength : content.bytes;
+      const ContentLength = isInMemory ? content.byteLength : content.bytes;
       await bucket.tried((client) => {
-        const Body = isText ? content : createReadStream(content.path);
+        const Body = isInMemory ? content : createReadStream(content.path);
         return client.send(new PutObjectCommand({ ...at(key), Body, ContentLength, ChecksumSHA256 }));
       });
-      if (!isText) await rm(content.path, { force: true });
+      if (!isInMemory) await rm(content.path, { force: true });
     },
     async open(key, sum) {
       const head = await bucket.ifThere((client) => client.send(new HeadObjectCommand(at(key))));

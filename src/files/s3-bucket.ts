@@ -48,15 +48,15 @@ export function openS3Bucket({ bucket, endpoint, region }: S3Address, clock: Clo
   });
 
   async function tried<T>(work: (client: S3Client) => Promise<T>): Promise<T> {
-    for (const pauseMs of [...pausesMs, null]) {
+    for (let failures = 0; ;) {
       try {
         return await work(client);
       } catch (cause) {
-        if (pauseMs === null || !mayPass(cause)) throw new FilesUnavailableError(cause);
+        const pauseMs = pausesMs[failures++];
+        if (pauseMs === undefined || !mayPass(cause)) throw new FilesUnavailableError(cause);
         await sleep(clock, pauseMs);
       }
     }
-    throw new Error('The last try ends it.');
   }
 
   const ifThere = <T>(work: (client: S3Client) => Promise<T>): Promise<T | null> =>

@@ -50,7 +50,7 @@ export interface SessionFiles {
   /** Hashes of the artifacts whose bytes are there. */
   kept(sessionId: SessionId): Promise<ReadonlySet<string>>;
   /** Whether directories can be on another machine than this one. */
-  readonly move: boolean;
+  readonly foldersMove: boolean;
   /**
    * Puts the working directory that a run goes on with in its place on this machine. False: it is on another one alone, as it
    * was too much to be stored. Nothing happens where all machines have the same folder.
@@ -78,7 +78,7 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
   const states = createHeldStates({ ...options, blobs, stagingOf: (sessionId) => notes.folder(sessionId, 'held') });
   const moving = createMovingFolders({ blobs, states, notes, workspaces });
   const leftFiles = createLeftFiles(blobs);
-  const move = blobs.place === 'bucket';
+  const foldersMove = blobs.place === 'bucket';
 
   async function ready(sessionId: SessionId): Promise<string> {
     await notes.makeFolders(sessionId);
@@ -97,7 +97,7 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
   }
 
   return {
-    move,
+    foldersMove,
     async begin(place) {
       const { sessionId } = place;
       const root = await ready(sessionId);
@@ -132,14 +132,14 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
       if (state === null) return false;
       const copy = copierOf(blobs, from.sessionId, await listSession(blobs, from.sessionId));
       await workspaces.fill(to, (root) => fillFrom(root, state, copy));
-      if (!move) return true;
+      if (!foldersMove) return true;
       await notes.makeFolders(to);
       await notes.setMark(to, { after: from.runId, parked: null });
       return true;
     },
     settle: (place, o) => moving.settle(place, o),
     async park(place) {
-      return !move || moving.park(place, await lookAt(await ready(place.sessionId), place));
+      return !foldersMove || moving.park(place, await lookAt(await ready(place.sessionId), place));
     },
     open: (sessionId, bytes) => blobs.open(sessionKey(sessionId, 'kept', bytes.sha256), bytes),
     kept: async (sessionId) => new Set((await listSession(blobs, sessionId)).kept.keys()),

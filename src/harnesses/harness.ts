@@ -95,7 +95,7 @@ export interface TurnOptions {
    * Asked between two effects; true: the turn ends there without a result, and another one goes on from the log (E-871).
    * Absent: never. Only for adapters whose turns ask it.
    */
-  leaveBefore?(state: RunState): boolean;
+  readonly leaveBefore?: (state: RunState) => boolean;
 }
 
 export interface AttachOptions extends TurnOptions {

@@ -18,7 +18,7 @@ export function showNode(registers: Registry[], { log, store, owner, ownership, 
   }).set({ node: owner, version }, 1);
   gauge(
     'reins_lease_age_seconds',
-    'Since the store took note that this process lives; at 30 others take its tasks over.',
+    `Since the store took note that this process lives; at ${ownership.policy.leaseMs / 1_000} others take its tasks over.`,
     () => ownership.silentMs() / 1_000,
   );
   gauge(

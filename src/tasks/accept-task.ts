@@ -10,7 +10,14 @@ import { readHistory } from './read-history.ts';
 import { keptItems } from './input-items.ts';
 import { findFiles, namedUploads, takeInFiles, type FilesOwner, type TakenIn } from './take-in-files.ts';
 import { limitsOf, refuseTimeout, withinQuota } from './task-limits.ts';
-import { capsOf, chargeUpload, quotaExhausted, quotaLeft, refuseOverCaps, type QuotaLeft } from './principal-limits.ts';
+import {
+  admissionLimits,
+  chargeUpload,
+  quotaExhausted,
+  quotaLeft,
+  refuseOverCaps,
+  type QuotaLeft,
+} from './principal-limits.ts';
 import { settleFolder } from './settle-folder.ts';
 import { takeSlot } from './take-slot.ts';
 import {
@@ -274,7 +281,7 @@ async function makeAdmission(
     owner,
     ...(idempotency === null ? {} : { idempotency }),
     ...(queued === undefined ? {} : { queued }),
-    ...(child === undefined ? capsOf(services, { principal, atMs }) : { parentRunId: child.parent.runId }),
+    ...(child === undefined ? admissionLimits(services, { principal, atMs }) : { parentRunId: child.parent.runId }),
     events: [{ v: 1, runId, sessionId, at: atMs, leg: 1, step: 0, attempt: 0, type: 'run-started', data }],
     atMs,
   };

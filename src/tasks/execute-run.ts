@@ -174,7 +174,7 @@ async function placeInput(
   { run, workspace, state }: { readonly run: RunRecord; readonly workspace: string; readonly state: RunState },
 ): Promise<void> {
   const { files } = services;
-  if (state.step > 0 && (files?.move !== true || (await files.hasBegun(run)))) return;
+  if (state.step > 0 && (files?.foldersMove !== true || (await files.hasBegun(run)))) return;
   const [first] = await services.store.readEvents(run.runId, { after: 0, limit: 1 });
   if (first?.type === 'run-started') await placeInputFiles(services, workspace, first.data.input ?? []);
 }

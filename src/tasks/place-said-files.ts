@@ -8,7 +8,7 @@ const pageEvents = 1_000;
 /** Files of messages to a run at work that another server has taken in, whose directory is not this one. */
 export async function placeSaidFiles(services: Services, run: RunRecord, events: readonly RunEvent[]): Promise<void> {
   const { files, logger, workspaces } = services;
-  if (files?.move !== true) return;
+  if (files?.foldersMove !== true) return;
   const said = events.flatMap((event) => (event.type === 'user-message' ? [event.data] : []));
   if (said.every(({ content }) => content.every(({ type }) => type === 'text'))) return;
   try {
@@ -21,7 +21,7 @@ export async function placeSaidFiles(services: Services, run: RunRecord, events:
 
 /** Those of messages that were taken in while nobody was at work on the run. */
 export async function placeUnreadFiles(services: Services, run: RunRecord, unread: readonly string[]): Promise<void> {
-  if (services.files?.move !== true || unread.length === 0) return;
+  if (services.files?.foldersMove !== true || unread.length === 0) return;
   for (let after = 0; ;) {
     const page = await services.store.readEvents(run.runId, { after, limit: pageEvents });
     const isUnread = (event: RunEvent) => event.type === 'user-message' && unread.includes(event.data.messageId);

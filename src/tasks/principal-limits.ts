@@ -1,5 +1,6 @@
 // What a principal may use (UR-53, U-424): how many tasks at once and a minute, and what they may spend a day. A day is one of
-// UTC. Of what is counted nothing is in memory: it survives a restart, and holds over all servers of a data folder.
+// UTC. Of what is counted nothing is in memory: it survives a restart, and holds over all servers of a data folder
+// or a database.
 //
 // Q1. Whoever has spent a day's quota begins nothing more; who has some of it left may begin a task with that as its budget.
 // Q2. A task is charged when it ends, so tasks that run at once, at whichever servers, may together pass a quota, each by no
@@ -49,7 +50,7 @@ export function mayUseModel(services: Pick<Services, 'settings'>, principal: str
 }
 
 /** Judged in the transaction that admits a task. */
-export function capsOf(
+export function admissionLimits(
   services: Pick<Services, 'settings'>,
   { principal, atMs }: Pick<Admission, 'principal' | 'atMs'>,
 ): Pick<Admission, 'caps' | 'quota'> {
@@ -81,7 +82,7 @@ export async function quotaLeft(services: Services, principal: string): Promise<
 /** Judged again in the transaction that admits a task; here before anything is done for it. @throws RateLimitedError */
 export async function refuseOverCaps(services: Services, principal: string): Promise<void> {
   const nowMs = services.clock.now();
-  const { caps } = capsOf(services, { principal, atMs: nowMs });
+  const { caps } = admissionLimits(services, { principal, atMs: nowMs });
   if (caps === undefined) return;
   const reached = capReached(caps, await services.store.taskCounts(principal, nowMs - capWindowMs), nowMs);
   if (reached !== null) throw new RateLimitedError(reached);

@@ -16,7 +16,7 @@ export async function settleFolder(
   how: 'begin' | 'continue' | 'end',
 ): Promise<void> {
   const { files, store, workspaces } = services;
-  if (files?.move !== true) return;
+  if (files?.foldersMove !== true) return;
   const { runId, sessionId } = run;
   const after = await folderBefore(services, run);
   if (await files.settle({ runId, sessionId }, { after, how })) {
@@ -45,7 +45,7 @@ export async function parkFolder(
   { files, store, logger, owner }: Services,
   { runId, sessionId }: RunPlace,
 ): Promise<void> {
-  if (files?.move !== true) return;
+  if (files?.foldersMove !== true) return;
   try {
     // Of a run that was lost its new owner has the newer state.
     if ((await store.run(runId))?.owner !== owner) return;

@@ -42,7 +42,7 @@ export async function steerTask(
   await using undo = new AsyncDisposableStack();
   undo.defer((await chargeUpload(services, principal, found.givenBytes)).release);
   // Who is at work has another directory, or will have: it places them when it hears the message.
-  const isElsewhere = services.files?.move === true && run.owner !== services.owner;
+  const isElsewhere = services.files?.foldersMove === true && run.owner !== services.owner;
   const { messages } = await takeInFiles(services, { ...run, ...(isElsewhere && { names: namesByContent }) }, found);
   const placed = isElsewhere ? [] : await placeFiles(services, run, messages);
   undo.defer(() => takeBack(services, run, placed));

@@ -1,6 +1,6 @@
 // The console page in a real browser over a whole server, and all that the page may never do, written down as it happens.
 
-import { createServer, type Parts, type Server } from '../../src/compose.ts';
+import { createServer, type Parts } from '../../src/compose.ts';
 import { connectTo, key, type Uhp } from './uhp.ts';
 import { ensureConsoleBuilt } from './console-build.ts';
 import { expect } from 'vitest';

@@ -17,7 +17,11 @@ export function intoStretches(rows: readonly Row[], before: readonly Stretch[]):
   for (const row of rows) {
     const home = homes.get(row.id)?.key;
     const stays = made.has(key) && (home === undefined ? last.length < rowsTogether : home === key);
-    if (!stays) made.set((key = home === undefined || made.has(home) ? free++ : home), (last = []));
+    if (!stays) {
+      key = home === undefined || made.has(home) ? free++ : home;
+      last = [];
+      made.set(key, last);
+    }
     last.push(row);
   }
   const known = new Map(before.map((stretch) => [stretch.key, stretch]));
