@@ -18,7 +18,7 @@ import type { RunWatch } from './runtimes/watch-runs.ts';
 import type { RunWorker } from './runtimes/temporal/open-worker.ts';
 import type { Services } from './tasks/services.ts';
 import type { TemporalLink } from './runtimes/temporal/open-temporal.ts';
-import type { Webhooks } from './webhooks/open-webhooks.ts';
+import type { Webhooks } from './webhooks/manage-webhooks.ts';
 
 export interface Server {
   /**
