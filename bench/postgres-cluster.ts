@@ -128,7 +128,7 @@ async function connect(connectionString: string): Promise<pg.Client> {
 const microsOfTick = 10_000;
 
 /** With its children, and those of them that have ended. */
-function cpuOfTree(pid: number): number {
+export function cpuOfTree(pid: number): number {
   const fields = readProc(`${pid}/stat`)
     .replace(/^.*\) /s, '')
     .split(' ');
@@ -146,7 +146,7 @@ function readProc(path: string): string {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -16,6 +16,7 @@ import { parts } from './rows/parts.ts';
 import { postgres } from './rows/postgres.ts';
 import { ready } from './rows/ready.ts';
 import { relayed } from './rows/relay.ts';
+import { temporal } from './rows/temporal.ts';
 import { throughput } from './rows/throughput.ts';
 import { printTable } from './table.ts';
 
@@ -34,6 +35,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   chat,
   parts,
   postgres,
+  temporal,
 };
 
 const { values } = parseArgs({

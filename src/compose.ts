@@ -19,7 +19,7 @@ import { createSessionFiles, type SessionFiles } from './files/session-files.ts'
 import { createUploads, type Uploads } from './files/uploads.ts';
 import { createWorkspaces, fixedWorkspace, type Workspaces } from './files/workspaces.ts';
 import { createHarnesses } from './open-harnesses.ts';
-import { createLifecycle, type Server } from './server-lifecycle.ts';
+import { createLifecycle } from './server-lifecycle.ts';
 import { ensureHarness, ensureHarnesses } from './tasks/ensure-harness.ts';
 import type { HarnessId } from './core/ids.ts';
 import { createModelHealth } from './engine/model-health.ts';
@@ -38,7 +38,7 @@ import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { packageVersion } from './version.ts';
 import { createObservers } from './runtimes/observers.ts';
 import { trace } from '@opentelemetry/api';
-import { watchRuns } from './runtimes/watch-runs.ts';
+import { watchRuns, type RunWatch } from './runtimes/watch-runs.ts';
 import { openWebhooks } from './webhooks/open-webhooks.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
 import { sandboxedConverter } from './sandboxed-converter.ts';
@@ -55,6 +55,7 @@ import type { OwnershipPolicy } from './tasks/ownership.ts';
 import type { PrincipalLimitSettings } from './tasks/principal-limits.ts';
 import type { RunScheduler } from './tasks/run-scheduler.ts';
 import type { AgentTurns, Services } from './tasks/services.ts';
+import type { Server } from './server.ts';
 import type { Store } from './stores/store.ts';
 
 /** The principal of the operator's key and of `reins run` (DESIGN 5). */
@@ -133,12 +134,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   });
   metrics.watch(services);
   stack.defer(() => services.log.close());
-  const tracer = trace.getTracer('reins', packageVersion());
-  const watch = watchRuns(services.log, {
-    observe: ({ data }) =>
-      createObservers({ hooks: [], tracer, name: data._config?.base ?? data._base ?? 'reins', clock, logger }),
-    isJoined: ({ data }) => temporal?.scheduler.takes(data._config ?? null) ?? false,
-  });
+  const watch = traceRuns(services);
   await ensureHarnesses(services, owner, alone);
   await warnOfPreferred(services);
   const webhooks = openWebhooks(services, config.webhooks);
@@ -158,6 +154,15 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
     watch,
     onListening: (url) => (address = url),
     rest: stack.move(),
+  });
+}
+
+function traceRuns({ log, clock, logger, scheduler }: Services): RunWatch {
+  const tracer = trace.getTracer('reins', packageVersion());
+  return watchRuns(log, {
+    observe: ({ data }) =>
+      createObservers({ hooks: [], tracer, name: data._config?.base ?? data._base ?? 'reins', clock, logger }),
+    isJoined: ({ data }) => scheduler?.takes(data._config ?? null) ?? false,
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Config } from './config.ts';
 import type { Parts } from './compose.ts';
-import type { Server } from './server-lifecycle.ts';
+import type { Server } from './server.ts';
 
 /**
  * A server inside a program. Its parts are loaded here and not before: a program that only runs agents has no use for an

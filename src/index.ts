@@ -7,7 +7,7 @@ export { fromHarnessV1, type FromHarnessV1Options } from './harnesses/harness-v1
 export { toHarnessV1, type ToHarnessV1Options } from './to-harness-v1.ts';
 export type { ReinsHarnessV1 } from './runtimes/harness-v1/harness-v1.ts';
 export type { Parts as ServerParts } from './compose.ts';
-export type { Server } from './server-lifecycle.ts';
+export type { Server } from './server.ts';
 export { loadConfig, type Config, type ConfigSources } from './config.ts';
 export {
   ApprovalClosedError,

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { silentLogger } from '../../src/core/logger.ts';
 import { tmpdir } from 'node:os';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import type { Server } from '../../src/server-lifecycle.ts';
+import type { Server } from '../../src/server.ts';
 import type { TestModel } from './model.ts';
 
 export interface ConsoleServer extends AsyncDisposable {
