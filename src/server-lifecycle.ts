@@ -72,7 +72,7 @@ export function createLifecycle(parts: LifecycleParts): Server {
     await using _rest = rest;
     runs.leave();
     // Nobody sends anything to who does not listen.
-    if (life.at === 'listening') await sleep(clock, limits.withdrawSeconds * 1_000);
+    if (life.at === 'listening' && limits.withdrawSeconds > 0) await sleep(clock, limits.withdrawSeconds * 1_000);
     const worker = life.at === 'working' ? life.worker : null;
     // What is at work ends in front of its readers, and hears of a cancel, from elsewhere too.
     await Promise.all([worker?.stop(), runs.drain({ withinMs: limits.drainSeconds * 1_000 })]);

@@ -1,6 +1,8 @@
 // A server that has its tasks scheduled by Temporal, and workers: real processes over one data folder.
 
 import { expect, test, vi } from 'vitest';
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { describeWithTemporal } from './support/temporal.ts';
 import { reins, startReins, temporaryFolder } from './reins-process.ts';
 
@@ -57,8 +59,9 @@ test('a worker with no Temporal to work for says which setting it lacks', async 
   expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('REINS_TEMPORAL_ADDRESS') });
 });
 
-test('a worker whose Temporal is away says so, waits, and can be stopped', async () => {
+test('a worker whose Temporal is away says so and waits; stopped, it does not stay for requests that nobody sends it', async () => {
   const data = temporaryFolder();
+  writeFileSync(join(data, 'config.json'), JSON.stringify({ limits: { withdrawSeconds: 600 } }));
   const worker = startReins(['worker', '--data', data], { env: { HOME: data, REINS_TEMPORAL_ADDRESS: '127.0.0.1:9' } });
   await worker.saw('Temporal cannot be worked for now');
   worker.child.kill('SIGTERM');
