@@ -18,7 +18,7 @@ import {
 import { call, reply, say, text, type Replies } from './support/model.ts';
 import { connectTo, ended, finalOf, key, until, whole, type Answer } from './support/uhp.ts';
 import { createKey } from '../src/auth/keys.ts';
-import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './support/rows.ts';
 import { temporaryFolder } from './support/folders.ts';
 
 const write = (id: string, path: string) => call(id, 'write_file', { path, content: 'made' });
@@ -246,7 +246,7 @@ describe('UR-10, UR-34: who sees and who decides', () => {
     expect(await tell(two.uhp, { id: 'apr_none' }, 'decide', { decision: 'deny' })).toMatchObject({ status: 404 });
     const reader = createKey({ principal: 'owner', scopes: ['read'], atMs: 1 });
     {
-      await using store = openSqlite(join(two.data, 'reins.db'));
+      await using store = await openStoreOf(two.data);
       await store.putKey(reader.record);
     }
     const reading = connectTo(two.uhp.url, reader.key);

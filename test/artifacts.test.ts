@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSyn
 import { fromBuffer, type Entry } from 'yauzl';
 import { join } from 'node:path';
 import { runIds } from '../src/core/ids.ts';
-import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './support/rows.ts';
 import { ownerKey, startServer, type RunningServer } from './support/in-process-server.ts';
 import { isTerminal } from './support/event-stream.ts';
 import { connectTo } from './support/uhp.ts';
@@ -262,7 +262,7 @@ test('F3: what a task made before the server was killed is an artifact of it, wh
 }, 20_000);
 
 async function typesOfLog({ dataDir }: RunningServer, response: string): Promise<readonly string[]> {
-  await using store = openSqlite(join(dataDir, 'reins.db'));
+  await using store = await openStoreOf(dataDir);
   const runId = runIds.parse(response) ?? expect.fail();
   return (await store.readEvents(runId, { after: 0, limit: 1_000 })).map(({ type }) => type);
 }

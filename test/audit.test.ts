@@ -2,9 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectTo, key, type Answer, type Uhp } from './support/uhp.ts';
-import { DatabaseSync } from 'node:sqlite';
+import { rowsOf } from './support/rows.ts';
 import { hashKey } from '../src/auth/keys.ts';
-import { join } from 'node:path';
 import { startServer, type TestServer } from './support/server.ts';
 import { temporaryFolder } from './support/folders.ts';
 
@@ -84,8 +83,7 @@ test('UR-54: each deed is written down once, with who, what, to what and in whic
       .toReversed(),
   );
   for (const { at } of entries) expect(at).toBeGreaterThanOrEqual(startedAt);
-  using database = new DatabaseSync(join(data, 'reins.db'), { readOnly: true });
-  expect(JSON.stringify(database.prepare('SELECT * FROM audit').all())).not.toContain(secretWord);
+  expect(JSON.stringify(rowsOf(data).get('audit'))).not.toContain(secretWord);
 });
 
 test('UR-54: what was refused, and what only reads, is not written down', async () => {

@@ -7,7 +7,7 @@ import { expect, test, vi } from 'vitest';
 import { askedBy, eventually, listAsked, startAsking, type AskingServer } from './support/asking-server.ts';
 import { call, reply, say, text, type Replies } from './support/model.ts';
 import { ended } from './support/uhp.ts';
-import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './support/rows.ts';
 import { runIds } from '../src/core/ids.ts';
 import type { Body } from './support/event-stream.ts';
 
@@ -38,12 +38,12 @@ const fileOf = (place: AskingServer, task: Body, name: string) =>
   join(place.data, 'workspaces', task.metadata.session_id, name);
 /** As another process of the same machine asks for it. */
 async function pauseFromElsewhere({ data }: AskingServer, { id }: Body): Promise<void> {
-  await using store = openSqlite(join(data, 'reins.db'));
+  await using store = await openStoreOf(data);
   await store.requestPause(runIds.parse(id) ?? runIds.make(''));
 }
 /** Waits until nobody owns it. */
 async function parked({ data }: AskingServer, { id }: Body): Promise<void> {
-  await using store = openSqlite(join(data, 'reins.db'));
+  await using store = await openStoreOf(data);
   await eventually(async () => (await store.run(runIds.make(id.slice(5))))?.phase === 'paused' || undefined);
 }
 
@@ -132,7 +132,7 @@ test.concurrent('B100: finishing: what is stored first stands', async () => {
 test.concurrent('B092, B103: a cancel through another process’s flag is heard within the scan', async () => {
   await using place = await startAsking({ replies });
   const task = await streaming(place);
-  await using store = openSqlite(join(place.data, 'reins.db'));
+  await using store = await openStoreOf(place.data);
   await store.requestCancel(runIds.make(task.id.slice(5)));
   expect(await ended(place.uhp, task.id)).toMatchObject({ status: 'cancelled' });
   expect(place.model.server.open).toBe(0);

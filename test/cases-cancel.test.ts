@@ -16,6 +16,7 @@ import { defineTool } from '../src/engine/define-tool.ts';
 import { ended, finalOf, key, whole } from './support/uhp.ts';
 import { noSettings } from './support/agents.ts';
 import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './support/rows.ts';
 import { providers, startWith } from './support/provider.ts';
 import { simpleCall } from '../src/testing/model-servers/reply-script.ts';
 import { startServer } from './support/server.ts';
@@ -51,7 +52,7 @@ test.each(providers)('B094: $name owes its headers: a cancel closes its sockets 
   const body = { input: 'go' };
   const ends = [uhp.create(body).then((answer) => answer.body), whole(uhp.stream(body)).then(finalOf)];
   await eventually(() => mute.open.size === 2 || undefined);
-  await using store = openSqlite(join(data, 'reins.db'));
+  await using store = await openStoreOf(data);
   const ids = (await store.unfinishedRuns()).map(({ runId }) => runId);
   const askedMs = performance.now();
   for (const answer of await Promise.all(ids.map((id) => uhp.cancel(id))))

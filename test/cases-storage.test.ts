@@ -12,7 +12,7 @@ import { createFastClock } from './support/fast-clock.ts';
 import { eventually } from './support/asking-server.ts';
 import { finalOf, whole } from './support/uhp.ts';
 import { isLive } from '../src/core/run-event.ts';
-import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './support/rows.ts';
 import { outputsSince } from './support/strict-provider.ts';
 import { providerOf, startAgent } from './support/provided-agent.ts';
 import { runIds } from '../src/core/ids.ts';
@@ -72,7 +72,7 @@ test('B132, E-845: when its time is over the deltas are gone from the log, what 
   await using server = await startServer({ data, env, settings: { ...settings, retention }, clock });
   const { body } = await server.uhp.create({ input: 'go' });
   const runId = runIds.parse(body.id) ?? runIds.make('');
-  await using store = openSqlite(join(data, 'reins.db'));
+  await using store = await openStoreOf(data);
   const log = () => store.readEvents(runId, { after: 0, limit: 100_000 });
   const before = await log();
   expect(before.filter(({ type }) => isLive(type)).length).toBeGreaterThan(2 * steps);

@@ -108,12 +108,15 @@ describeInChromium('the panels', (browser) => {
     const { page } = opened;
     expect(await focused(page)).toBe('Message');
     const card = page.getByRole('region', { name: 'Approval needed: bash' });
-    await card.getByRole('textbox', { name: /Reason/ }).fill('Not on this machine.');
+    await card.getByRole('textbox', { name: /Reason/ }).focus();
     await page.keyboard.press('Enter');
     expect(await opened.effects('decide')).toEqual([]);
+    await card.getByRole('textbox', { name: /Reason/ }).fill('Not on this machine.');
     await card.getByRole('button', { name: 'Always allow…' }).click();
     await card.getByRole('button', { name: 'Always allow bash with any arguments in this session' }).waitFor();
-    await card.getByRole('button', { name: 'Deny' }).click();
+    await page.keyboard.press('Escape');
+    expect([await focused(page), await card.getByRole('list').count()]).toEqual(['Always allow…', 0]);
+    await card.getByRole('textbox', { name: /Reason/ }).press('Enter');
     expect(await opened.effects('decide')).toMatchObject([
       { body: { decision: 'deny', note: 'Not on this machine.', arguments_digest: 'sha256:1' } },
     ]);
@@ -131,6 +134,19 @@ describeInChromium('the panels', (browser) => {
     await expect.poll(() => focused(page)).toBe('The agent asks: ask_user');
     await page.keyboard.press('Enter');
     expect(await opened.effects('decide')).toHaveLength(1);
+  });
+
+  test('UR-13: Enter in the last answer answers, once all are given', async () => {
+    await using opened = await gallery.open(scenes.questions);
+    const { page } = opened;
+    const other = page.getByRole('textbox', { name: 'Other answer' });
+    await other.press('Enter');
+    expect(await opened.effects('decide')).toEqual([]);
+    await other.fill('Neither.');
+    await other.press('Enter');
+    expect(await opened.effects('decide')).toMatchObject([
+      { verb: 'answer', body: { answers: [{ id: 'q1', text: 'Neither.' }] } },
+    ]);
   });
 
   test('UR-13, UR-14: a question and a call of unknown outcome are answered in place', async () => {
@@ -154,7 +170,9 @@ describeInChromium('the panels', (browser) => {
     await thinking.click({ force: true });
     expect(await thinking.getAttribute('aria-expanded')).toBe('true');
     const header = log.getByRole('button', { name: /^4 tools called/ });
-    expect(await header.textContent()).toBe('4 tools called✓ 2 ok✗ 1 failed… 1 pendingbash');
+    expect(await header.textContent()).toBe(
+      '4 tools called✓ 2 ok✗ 1 failed… 1 pendingbash docker compose up -d postgres npm test -- import',
+    );
     await header.click();
     const call = log.getByRole('button', { name: /^read_file/ });
     expect(await log.getByText('row12').count()).toBe(0);
@@ -163,6 +181,61 @@ describeInChromium('the panels', (browser) => {
     expect(await log.getByText('row55').count()).toBe(0);
     await log.getByRole('button', { name: /^Show all/ }).click();
     await log.getByText('row55').waitFor();
+  });
+
+  test('C-020: a call tells in its line what it was made with, and all of that when it is opened', async () => {
+    await using opened = await gallery.open(scenes.working);
+    const log = opened.page.getByRole('log');
+    await log.getByRole('button', { name: /^4 tools called/ }).click();
+    const call = log.getByRole('listitem').filter({ hasText: 'npm test -- import' }).first();
+    expect(await call.locator('.call-asked').textContent()).toBe('npm test -- import');
+    expect(await call.getByText('timeout').count()).toBe(0);
+    await call.getByRole('button').first().click();
+    expect(await call.locator('dt').allTextContents()).toEqual(['command', 'timeout']);
+    await expectAccessible(opened.page);
+  });
+
+  test('C-073: what is put away gives the focus on, never to the page', async () => {
+    await using opened = await gallery.open(scenes.finished);
+    const { page } = opened;
+    for (const key of ['Enter', 'Escape']) {
+      await page.getByRole('button', { name: 'Rename', exact: true }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('textbox', { name: 'Title' }).press(key);
+      await expect.poll(() => focused(page)).toBe('Rename');
+    }
+    const item = page.getByRole('button', { name: /^Draft the release notes/ });
+    await page.getByRole('button', { name: 'Rename Draft the release notes for 2.4' }).press('Enter');
+    await page.getByRole('textbox', { name: 'Title' }).press('Escape');
+    await expect.poll(() => focused(page)).toBe(await item.textContent());
+    await opened.play([{ type: 'failed', id: 'x', message: 'No.', atMs: 0 } as Scene[number]]);
+    await page.getByRole('button', { name: 'Dismiss' }).press('Enter');
+    expect(await focused(page)).toBe('Message');
+    await item.focus();
+    await opened.play([{ type: 'session_deleted', sessionId: 'hsess_3', atMs: 0 } as Scene[number]]);
+    expect(await page.evaluate('document.activeElement.className')).toBe('session-open');
+  });
+
+  test('C-070: Escape closes the files and clears the search; Ctrl+K takes what was searched for', async () => {
+    await using opened = await gallery.open(scenes.finished);
+    const { page } = opened;
+    const files = page.getByRole('complementary', { name: 'Files' });
+    await page.getByRole('button', { name: 'Files 3' }).press('Enter');
+    await files.waitFor();
+    expect(await page.evaluate('document.activeElement.className')).toBe('files-panel');
+    await page.keyboard.press('Escape');
+    await files.waitFor({ state: 'detached' });
+    expect(await focused(page)).toBe('Files 3');
+    const search = page.getByRole('searchbox');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('notes');
+    await page.keyboard.press('Control+k');
+    expect(await page.evaluate('getSelection().toString()')).toBe('notes');
+    await page.keyboard.press('Escape');
+    expect(await search.inputValue()).toBe('');
+    await search.fill('notes');
+    await page.getByRole('button', { name: 'New session' }).click();
+    expect(await search.inputValue()).toBe('');
   });
 
   test('C-054: the list is gone through by arrows, searched, and emptied only when it was confirmed', async () => {

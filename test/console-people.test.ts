@@ -150,7 +150,7 @@ describe('C-054: sessions', () => {
     const { signal } = new AbortController();
     expect(await tab.console.files.preview(file, signal)).toEqual({ kind: 'text', text: 'x', whole: true });
     tab.console.files.download(file);
-    tab.console.files.downloadAll(tab.path.slice(3));
+    tab.console.files.downloadAll(tab.path.slice(3), 'All: of it');
     await expect
       .poll(() => tab.saved.map(({ name }) => name).toSorted())
       .toEqual(['a.txt', `${tab.path.slice(3)}.zip`]);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { accepted, done, scriptedRuntime, scriptedSettings, type ScriptedTurn } from './support/scripted-runtime.ts';
 import type { Body } from './support/event-stream.ts';
 import { checkLog } from '../src/testing/check-log.ts';
-import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './support/rows.ts';
 import { startServer } from './support/server.ts';
 import type { HarnessAdapter, Turn } from '../src/harnesses/harness.ts';
 import type { NativeCall, NativeFact } from '../src/harnesses/foreign/native-fact.ts';
@@ -35,7 +35,7 @@ async function rig(
     uhp: server.uhp,
     /** The log, which keeps the laws of order. */
     async logOf(id: unknown): Promise<readonly RunEvent[]> {
-      await using store = openSqlite(join(data, 'reins.db'));
+      await using store = await openStoreOf(data);
       const events = await store.readEvents(id as RunId, { after: 0, limit: 10_000 });
       expect(checkLog(events)).toEqual([]);
       return events;

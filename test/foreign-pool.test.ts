@@ -6,8 +6,7 @@ import { checkLog } from '../src/testing/check-log.ts';
 import { ended, finalOf, until, whole } from './support/uhp.ts';
 import { eventually } from './support/asking-server.ts';
 import { expect, test, vi } from 'vitest';
-import { join } from 'node:path';
-import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './support/rows.ts';
 import { startServer } from './support/server.ts';
 import { temporaryFolder } from './support/folders.ts';
 import type { NativeCall, NativeFact } from '../src/harnesses/foreign/native-fact.ts';
@@ -65,7 +64,7 @@ async function rig(o: { pool?: Partial<PoolBounds>; limits?: object; stopMs?: nu
       };
     },
     async expectLawful(id: string) {
-      await using store = openSqlite(join(data, 'reins.db'));
+      await using store = await openStoreOf(data);
       expect(checkLog(await store.readEvents(id as RunId, { after: 0, limit: 10_000 }))).toEqual([]);
     },
     async [Symbol.asyncDispose]() {

@@ -7,7 +7,7 @@ import { harnessError } from '../src/harnesses/foreign/turn-endings.ts';
 import { join } from 'node:path';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { openRelay } from '../src/harnesses/relay/relay.ts';
-import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './support/rows.ts';
 import { providerError } from '../src/harnesses/foreign/provider-error.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { simpleText } from '../src/testing/model-servers/reply-script.ts';
@@ -51,7 +51,7 @@ async function rig(script: (turn: ScriptedTurn) => Promise<void>, leaseBudget?: 
     runtime,
     model,
     async logOf(id: unknown): Promise<readonly RunEvent[]> {
-      await using store = openSqlite(join(data, 'reins.db'));
+      await using store = await openStoreOf(data);
       const events = await store.readEvents(id as RunId, { after: 0, limit: 10_000 });
       expect(checkLog(events)).toEqual([]);
       return events;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { accepted, done, scriptedRuntime, scriptedSettings } from './support/scripted-runtime.ts';
 import { checkLog } from '../src/testing/check-log.ts';
-import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './support/rows.ts';
 import { startServer } from './support/server.ts';
 import type { NativeCall } from '../src/harnesses/foreign/native-fact.ts';
 import type { RunId } from '../src/core/ids.ts';
@@ -39,7 +39,7 @@ test('H-028: a call of a sub-agent waits for a person, and the call that it work
   await expect.poll(async () => (await server.uhp.get(body.id)).body['status']).toBe('completed');
   await server[Symbol.asyncDispose]();
   await runtime.adapter[Symbol.asyncDispose]();
-  await using store = openSqlite(join(data, 'reins.db'));
+  await using store = await openStoreOf(data);
   const events = await store.readEvents(body.id as RunId, { after: 0, limit: 1_000 });
   expect(checkLog(events)).toEqual([]);
   expect(events.filter(({ type }) => type === 'tool-call-start')).toHaveLength(1);

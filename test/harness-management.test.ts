@@ -4,9 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addHarness, startServer, type TestServer } from './support/server.ts';
 import { connectTo, key } from './support/uhp.ts';
 import { createKey } from '../src/auth/keys.ts';
-import { join } from 'node:path';
 import { manage, type Managed } from './support/managed.ts';
-import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './support/rows.ts';
 import { runIds } from '../src/core/ids.ts';
 import { startedFolder } from './support/folders.ts';
 
@@ -20,7 +19,7 @@ let reader: string;
 beforeAll(async () => {
   data = await startedFolder();
   const { token } = await addHarness(data, 'other');
-  await using store = openSqlite(join(data, 'reins.db'));
+  await using store = await openStoreOf(data);
   const limited = createKey({ principal: 'owner', scopes: ['read', 'tasks'], atMs: 1 });
   await store.putKey(limited.record);
   reader = limited.key;
@@ -279,7 +278,7 @@ describe('secrets', () => {
     expect(changed.mcpServers[0]?.auth).toBe(shown?.auth);
     expect(changed.mcpServers[0]?.headers['X-Moved']).toBe(shown?.headers['X-Key']);
     expect(changed.mcpServers[0]?.headers['X-Other']).not.toBe(shown?.headers['X-Other']);
-    await using store = openSqlite(join(data, 'reins.db'));
+    await using store = await openStoreOf(data);
     const [stored] =
       (await store.harnesses('owner')).find(({ harnessId }) => harnessId === made.id)?.setup.mcpServers ?? [];
     expect(stored).toMatchObject({ auth: { value: canary }, headers: { 'X-Moved': { value: `${canary}-header` } } });
@@ -319,7 +318,7 @@ describe('secrets', () => {
     await saw('GET', `/v1/harnesses/${id}/plugin`);
     await saw('POST', '/v1/responses', task);
     expect(seen.join('\n')).toContain('response.completed');
-    await using store = openSqlite(join(data, 'reins.db'));
+    await using store = await openStoreOf(data);
     const runId = runIds.parse(/resp_[\w-]+/.exec(seen.at(-1) ?? '')?.[0] ?? '') ?? runIds.make('none');
     const events = JSON.stringify(await store.readEvents(runId, { after: 0, limit: 1000 }));
     expect(events).toContain('reins_secret:');
@@ -329,7 +328,7 @@ describe('secrets', () => {
 
 describe('tasks', () => {
   async function configOf(responseId: string) {
-    await using store = openSqlite(join(data, 'reins.db'));
+    await using store = await openStoreOf(data);
     const runId = runIds.parse(responseId) ?? runIds.make('none');
     const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
     return first?.type === 'run-started' ? first.data._config : undefined;

@@ -2,9 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addHarness, startServer, type TestServer } from './support/server.ts';
-import { join } from 'node:path';
 import { manage, type Managed, type SeenFile } from './support/managed.ts';
-import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './support/rows.ts';
 import { runIds } from '../src/core/ids.ts';
 import { startedFolder } from './support/folders.ts';
 
@@ -102,7 +101,7 @@ describe('installing', () => {
       ['on', true],
     ]);
     const { body } = await server.uhp.create({ input: 'Say hello', metadata: { harness_id: id } });
-    await using store = openSqlite(join(data, 'reins.db'));
+    await using store = await openStoreOf(data);
     const runId = runIds.parse(body.id) ?? runIds.make('none');
     const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
     expect(first?.data).toMatchObject({

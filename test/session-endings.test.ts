@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { eventually } from './support/asking-server.ts';
-import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './support/rows.ts';
 import { sessionIds } from '../src/core/ids.ts';
 import { startServer } from './support/server.ts';
 import { systemClock } from '../src/system.ts';
@@ -119,7 +119,7 @@ test('U-370: what a crash in the midst of a deletion has left on the disk is rem
   }
   const [gone, kept] = sessions;
   {
-    await using store = openSqlite(join(data, 'reins.db'));
+    await using store = await openStoreOf(data);
     await store.deleteSession(sessionIds.parse(gone) ?? sessionIds.make('none'));
   }
   // What no record names is left alone: it may be about to be made, or be of a database that was put back.

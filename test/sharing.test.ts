@@ -116,4 +116,8 @@ test('U-426: for people a view is a page without script, in no frame, with every
   const html = await page.text();
   expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;quotes&quot;');
   expect(html).not.toContain('<script');
+  expect(html).toContain('The agent');
+  const none = await fetch(`${url.href}x`, { headers: { accept: 'text/html' } });
+  expect([none.status, none.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+  expect(await none.text()).toContain('Nothing is shared here');
 });

@@ -16,7 +16,8 @@ import type { Runtime } from '../../src/runtimes/runtime.ts';
 
 export const temporal: Benchmark = async (options) => {
   await using server = await startTemporal();
-  return server === null ? [skipped] : measure(server, options);
+  // Awaited: Temporal is there as long as it lasts.
+  return server === null ? [skipped] : await measure(server, options);
 };
 
 const plain = { bare: '–', ratio: '–', target: '–', met: null };

@@ -1,6 +1,7 @@
 import { useEffect, useState, type MouseEvent } from 'react';
 import { Announcer } from './panels/announcer.tsx';
-import { Composer, composerId } from './panels/composer.tsx';
+import { Composer } from './panels/composer.tsx';
+import { composerId } from './panels/focus-message.ts';
 import { Dialog } from './panels/dialog.tsx';
 import { DropZone } from './panels/drop-zone.tsx';
 import { fetchParts } from './panels/page-parts.ts';
@@ -14,8 +15,9 @@ import { SideFoot, type SideFootProps } from './panels/side-foot.tsx';
 import { StatusLine } from './panels/status-line.tsx';
 import { StoreContext, useConsole, useStore } from './panels/use-console.ts';
 import { TodoLine } from './panels/todo-line.tsx';
-import { TopBar } from './panels/top-bar.tsx';
+import { filesButtonId, TopBar } from './panels/top-bar.tsx';
 import { Transcript } from './panels/transcript.tsx';
+import { useFocused } from './panels/use-focused.ts';
 import { useKeys } from './panels/use-keys.ts';
 import { useMedia, wide } from './panels/use-media.ts';
 import { usePage } from './panels/use-page.ts';
@@ -48,6 +50,10 @@ function Page(person: SideFootProps) {
   // Of one session: another one that is opened begins without.
   const [filesOf, setFilesOf] = useState<string | null>(null);
   const filesOpen = filesOf !== null && filesOf === sessionId;
+  const closeFiles = () => {
+    setFilesOf(null);
+    document.getElementById(filesButtonId)?.focus();
+  };
   const closeOverlay = () => store.dispatch({ type: 'overlay_closed' });
   const side = (
     <>
@@ -70,7 +76,7 @@ function Page(person: SideFootProps) {
         <TopBar
           onMenu={isWide ? null : () => store.dispatch({ type: 'overlay_opened', overlay: { kind: 'search' } })}
           filesOpen={filesOpen}
-          onFiles={() => setFilesOf(filesOpen ? null : sessionId)}
+          onFiles={() => (filesOpen ? closeFiles() : setFilesOf(sessionId))}
         />
         <Welcome />
         <Transcript />
@@ -82,7 +88,7 @@ function Page(person: SideFootProps) {
           {!missing && <Composer />}
         </div>
       </main>
-      {filesOpen && <Files isWide={isWide} onClose={() => setFilesOf(null)} />}
+      {filesOpen && <Files isWide={isWide} onClose={closeFiles} />}
       <Overlays />
       <DropZone />
       <Announcer />
@@ -101,15 +107,35 @@ function skip(event: MouseEvent): void {
   document.getElementById(composerId)?.focus();
 }
 
-function Files({ isWide, onClose }: { readonly isWide: boolean; readonly onClose: () => void }) {
+interface FilesProps {
+  readonly isWide: boolean;
+  readonly onClose: () => void;
+}
+
+function Files({ isWide, onClose }: FilesProps) {
   if (!isWide)
     return (
       <Dialog title="Files" form="sheet" onClose={onClose}>
         <FileList />
       </Dialog>
     );
+  return <FilesPanel onClose={onClose} />;
+}
+
+function FilesPanel({ onClose }: Pick<FilesProps, 'onClose'>) {
+  const panel = useFocused<HTMLElement>();
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      // What lies above it has closed at this key, or the agent was stopped.
+      if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented) return;
+      if (document.querySelector('dialog[open]') !== null) return;
+      onClose();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [onClose]);
   return (
-    <aside className="files-panel" aria-labelledby="files-title">
+    <aside ref={panel} className="files-panel" tabIndex={-1} aria-labelledby="files-title">
       <header className="panel-head">
         <h2 id="files-title">Files</h2>
         <IconButton icon="close" label="Close files" onClick={onClose} />

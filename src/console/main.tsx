@@ -55,7 +55,7 @@ function Inside({ session: { principal }, onSignedOut }: InsideProps) {
     const made = createConsole({
       platform: browserPlatform,
       principal,
-      onSignedOut: () => onSignedOut('You are signed in no more.'),
+      onSignedOut: () => onSignedOut('You have been signed out. Sign in to go on.'),
     });
     setStore(made);
     return () => made.close();

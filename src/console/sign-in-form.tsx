@@ -34,6 +34,8 @@ export function SignInForm({
         Reins
       </h1>
       <form onSubmit={(event) => void submit(event)}>
+        {/* Whoever keeps passwords wants to know whose this is. */}
+        <input type="text" name="username" autoComplete="username" value="Reins" readOnly hidden />
         <label htmlFor="key">API key</label>
         <input
           id="key"
@@ -45,8 +47,9 @@ export function SignInForm({
           ref={field}
         />
         <p className="hint">
-          The first start of a server prints one; <code>reins keys create</code> makes another, with{' '}
-          <code>--data .reins</code> for a server of <code>npm start</code>.
+          The first start of a server prints one and leaves it in the file <code>key</code> of its data folder:{' '}
+          <code>~/.reins/key</code>, or <code>.reins/key</code> for <code>npm start</code>. Another is made by{' '}
+          <code>reins keys create</code>; in the repository <code>npx reins keys create --data .reins</code>.
         </p>
         {refusal === null ? null : <p role="alert">{refusal}</p>}
         <button type="submit" className="primary" disabled={isBusy}>

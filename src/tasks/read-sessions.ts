@@ -88,7 +88,8 @@ export async function* turnsOf(
     const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
     const inputItems = first?.type === 'run-started' ? (first.data.task?.inputItems ?? []) : [];
     const [response, files] = [await responseOf(services, run), await store.filesOfRun(runId)];
-    const item = toTurn({ runId, sessionId, createdAtMs: run.createdAtMs, response, inputItems, files });
+    const { createdAtMs, endedAtMs } = run;
+    const item = toTurn({ runId, sessionId, createdAtMs, endedAtMs, response, inputItems, files });
     yield { turn: run.turn, item };
   }
 }

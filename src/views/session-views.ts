@@ -41,18 +41,20 @@ export interface TurnFacts {
   readonly runId: RunId;
   readonly sessionId: SessionId;
   readonly createdAtMs: number;
+  readonly endedAtMs: number | null;
   readonly response: UhpResponse | JsonObject;
   readonly inputItems: readonly JsonValue[];
   readonly files: readonly { readonly fileId: FileId; readonly filename: string; readonly bytes: number }[];
 }
 
-export function toTurn({ runId, sessionId, createdAtMs, response, inputItems, files }: TurnFacts): TurnItem {
+export function toTurn({ runId, sessionId, createdAtMs, endedAtMs, response, inputItems, files }: TurnFacts): TurnItem {
   const container_id = containerOf(sessionId);
   return {
     id: runId,
     object: 'session.turn',
     status: statusOf(response),
     created_at: Math.floor(createdAtMs / 1_000),
+    ...(endedAtMs === null ? {} : { reins_took_ms: Math.max(0, endedAtMs - createdAtMs) }),
     user: userTextOf(inputItems),
     ...digestOutput(response.output),
     files: files.map(({ fileId, filename, bytes }) => ({ id: fileId, container_id, filename, bytes })),

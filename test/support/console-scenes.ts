@@ -103,6 +103,15 @@ function begun(text = prompt): readonly ActionBody[] {
   ];
 }
 
+const dockerCall = { command: 'docker compose up -d postgres\nnpm test -- import', timeout: 120 };
+
+const start = (name: string, input: object, at: { id: string; index: number }): TurnEvent => ({
+  type: 'tool_start',
+  name,
+  input: JSON.stringify(input),
+  ...at,
+});
+
 const result = (id: string, name: string, facts: { bits: string; ok?: boolean; preview?: string }): TurnEvent => ({
   type: 'tool_result',
   id,
@@ -159,8 +168,8 @@ function worked(): readonly ActionBody[] {
       ),
     ),
     hear(event.text('I will look at how the import is started, and at what the last two runs did.', 1)),
-    hear(event.start('read_file', 'c1', 2)),
-    hear(event.start('grep', 'c2', 3)),
+    hear(start('read_file', { path: 'src/import.ts' }, { id: 'c1', index: 2 })),
+    hear(start('grep', { pattern: 'import:nightly' }, { id: 'c2', index: 3 })),
     hear(result('c1', 'read_file', { bits: 'deploy/cron.yaml · 60 lines · 2114 B', preview: source })),
     hear(
       result('c2', 'grep', {
@@ -168,7 +177,7 @@ function worked(): readonly ActionBody[] {
         preview: 'src/import.ts:41\nsrc/jobs/nightly.ts:7',
       }),
     ),
-    hear(event.start('bash', 'c3', 4)),
+    hear(start('bash', { command: 'npm test -- import', timeout: 60 }, { id: 'c3', index: 4 })),
     hear(
       result('c3', 'bash', {
         ok: false,
@@ -217,7 +226,7 @@ const approval = (facts: Partial<Approval> = {}): Approval =>
     harness_id: 'harness_1',
     call_id: 'c4',
     name: 'bash',
-    arguments: JSON.stringify({ command: 'docker compose up -d postgres\nnpm test -- import', timeout: 120 }),
+    arguments: JSON.stringify(dockerCall),
     arguments_digest: 'sha256:1',
     reason: 'Starts a container on this machine.',
     questions: null,
@@ -259,7 +268,11 @@ const recovery = approval({
 });
 
 function asking(): readonly ActionBody[] {
-  return [...worked(), hear(event.start('bash', 'c4', 5)), hear({ type: 'approval_required', approval: approval() })];
+  return [
+    ...worked(),
+    hear(start('bash', dockerCall, { id: 'c4', index: 5 })),
+    hear({ type: 'approval_required', approval: approval() }),
+  ];
 }
 
 export const scenes = {
@@ -284,7 +297,7 @@ export const scenes = {
     },
   ),
   loading: scene({ type: 'session_opened', sessionId: 'hsess_3' }),
-  working: scene(...worked(), hear(event.start('bash', 'c4', 5))),
+  working: scene(...worked(), hear(start('bash', dockerCall, { id: 'c4', index: 5 }))),
   waiting: scene(...begun(), hear({ type: 'waiting', on: 'model', seconds: 25, name: null, heardSecondsAgo: 3 })),
   paused: scene(...worked(), {
     type: 'session_seen',

@@ -85,9 +85,9 @@ export async function startCluster(): Promise<Cluster> {
   let databases = 0;
   let shared: Promise<string> | null = null;
   async function database(from = 'template'): Promise<string> {
-    databases += 1;
-    await query(`${url}/postgres`, `CREATE DATABASE test_${databases} TEMPLATE ${from}`);
-    return `${url}/test_${databases}`;
+    const name = `test_${++databases}`;
+    await query(`${url}/postgres`, `CREATE DATABASE ${name} TEMPLATE ${from}`);
+    return `${url}/${name}`;
   }
   return {
     start,

@@ -1,14 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { join } from 'node:path';
 import { allScopes, createKey } from '../../src/auth/keys.ts';
 import { harnessIds } from '../../src/core/ids.ts';
 import { connectTo, key, type Uhp } from './uhp.ts';
 import { createServer, type Parts } from '../../src/compose.ts';
 import { loadConfig } from '../../src/config.ts';
-import { openStore } from './postgres.ts';
-import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
+import { openStoreOf } from './rows.ts';
 import { plainSetup, type HarnessRecord } from '../../src/stores/store.ts';
-import { clusterSize, databaseFor, startBalanced } from './cluster-in-process.ts';
+import { clusterSize, databaseEnv, startBalanced } from './cluster-in-process.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { startProgram, startReins, type ReinsProcess } from '../reins-process.ts';
 
@@ -48,9 +46,10 @@ export interface ServerProcess {
   kill(): Promise<void>;
 }
 
-/** The command `reins serve`, ready: a process that can be killed. */
+/** The command `reins serve`, ready: a process that can be killed. With `REINS_TEST_CLUSTER` one of several on its database. */
 export async function startProcess(data: string, env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
-  return ready(startReins(['serve', '--data', data, '--port', '0'], { env: { REINS_API_KEY: key, ...env } }));
+  const own = { REINS_API_KEY: key, ...(await databaseEnv(data)), ...env };
+  return ready(startReins(['serve', '--data', data, '--port', '0'], { env: own }));
 }
 
 /** The same with another lease than the usual one. */
@@ -89,7 +88,7 @@ export async function addHarness(
   principal: string,
   change: Partial<HarnessRecord> = {},
 ): Promise<{ readonly token: string; readonly harnessId: string }> {
-  await using store = clusterSize > 1 ? await openStore(await databaseFor(data)) : openSqlite(join(data, 'reins.db'));
+  await using store = await openStoreOf(data);
   const harnessId = harnessIds.make(`of-${principal}-${(await store.harnesses(principal)).length}`);
   const { key: token, record } = createKey({ principal, scopes: allScopes, atMs: Date.now() });
   await store.putKey(record);

@@ -4,9 +4,8 @@
 import { allScopes } from '../../src/auth/keys.ts';
 import { connectTo, type Uhp } from './uhp.ts';
 import { createGate, call, hold, reply, say, startModel, text, type Gate } from './model.ts';
-import { DatabaseSync } from 'node:sqlite';
 import { eventually, listAsked } from './asking-server.ts';
-import { join } from 'node:path';
+import { rowsOf } from './rows.ts';
 import { startServer } from './server.ts';
 import { temporaryFolder } from './folders.ts';
 import type { Body } from './event-stream.ts';
@@ -75,13 +74,6 @@ export async function startTwoPrincipals(): Promise<TwoPrincipals> {
   );
   const settings = { ...model.settings, webhooks: { allowLoopback: true } };
   const server = await startServer({ data, env: model.env, settings });
-  const read = <T>(sql: string, give: (row: Record<string, unknown>) => T, ...values: string[]): T[] => {
-    using database = new DatabaseSync(join(data, 'reins.db'), { readOnly: true });
-    return database
-      .prepare(sql)
-      .all(...values)
-      .map(give);
-  };
   return {
     url: server.url,
     data,
@@ -89,19 +81,14 @@ export async function startTwoPrincipals(): Promise<TwoPrincipals> {
     a: await furnish(server.uhp, 'alice'),
     b: await furnish(server.uhp, 'bob'),
     rows() {
-      const tables = read("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'", (row) =>
-        String(row['name']),
-      );
       const shown = (_: string, value: unknown) =>
         value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value;
       return new Set(
-        tables
-          .filter((table) => table !== 'owners')
-          .flatMap((table) => read(`SELECT * FROM ${table}`, (row) => `${table} ${JSON.stringify(row, shown)}`)),
+        [...rowsOf(data)].flatMap(([table, rows]) => rows.map((row) => `${table} ${JSON.stringify(row, shown)}`)),
       );
     },
-    runNumbers: (principal) =>
-      read('SELECT run_no FROM runs WHERE principal = ?', (row) => Number(row['run_no']), principal),
+    runNumbers: (name) =>
+      (rowsOf(data).get('runs') ?? []).flatMap((run) => (run['principal'] === name ? [Number(run['run_no'])] : [])),
     async [Symbol.asyncDispose]() {
       gate.open();
       await server[Symbol.asyncDispose]();

@@ -23,6 +23,7 @@ const files: FileDoor = {
       : { kind: 'text', text: `The text of ${filename}\n<b>is text</b>`, whole: false },
   download: ({ filename }) => void globalThis.asked.push(`download ${filename}`),
   downloadAll: (sessionId) => void globalThis.asked.push(`download all of ${sessionId}`),
+  output: async (_responseId, callId) => `All that ${callId} gave`,
 };
 globalThis.gallery = createLocalStore(files);
 

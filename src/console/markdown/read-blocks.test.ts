@@ -42,10 +42,14 @@ const line = fc.oneof(
 );
 const document = fc.array(line, { maxLength: 25 }).map((lines) => lines.join('\n'));
 
+test('a line that ends, ends', () => {
+  expect(html('1\n2\n3').trimEnd()).toBe('<p>1<br>2<br>3</p>');
+});
+
 describe('C-060: raw HTML is text', () => {
   test.each([
     ['<b>x</b>', '<p>&lt;b&gt;x&lt;/b&gt;</p>'],
-    ['<div>\n**x**\n</div>', '<p>&lt;div&gt;\n<strong>x</strong>\n&lt;/div&gt;</p>'],
+    ['<div>\n**x**\n</div>', '<p>&lt;div&gt;<br><strong>x</strong><br>&lt;/div&gt;</p>'],
     ['<!-- x -->', '<p>&lt;!-- x --&gt;</p>'],
     ['<code><img src=x></code>', '<p>&lt;code&gt;&lt;img src=x&gt;&lt;/code&gt;</p>'],
     ['a <pre>&lt;b&gt;</pre>', '<p>a &lt;pre&gt;&lt;b&gt;&lt;/pre&gt;</p>'],

@@ -4,6 +4,7 @@
 // L2. A run of text that is too long, or opens emphasis too often, is taken as it stands: pairing delimiters costs their square.
 // L3. Quotes and lists nest to a depth; deeper marks are text, so that no text exhausts the stack.
 // L4. Inline text is read when it is rendered, not before: blocks that are shown already are never read again.
+// L5. A line that ends, ends: what is told line by line is shown so, as other chats do.
 
 import { Lexer, Tokenizer, type Token, type Tokens } from 'marked';
 
@@ -23,7 +24,7 @@ export interface Lexed {
 
 /** @param links  Reference links that stand in earlier text. */
 export function lex(source: string, links: Links): Lexed {
-  const lexer = new SafeLexer({ gfm: true, tokenizer: new TextTokenizer() });
+  const lexer = new SafeLexer({ gfm: true, breaks: true, tokenizer: new TextTokenizer() });
   Object.assign(lexer.tokens.links, links);
   const tokens = lexer.blockTokens(source, lexer.tokens);
   const unread = new Map(lexer.inlineQueue.map((entry) => [entry.tokens, entry.src]));

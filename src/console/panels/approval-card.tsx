@@ -1,10 +1,11 @@
-import { argumentsOf } from './approval-text.ts';
+import { ArgumentList } from './argument-list.tsx';
+import { argumentsOf, askedLine } from '../state/call-arguments.ts';
 import { DecideForm } from './decide-form.tsx';
+import { focusMessage } from './focus-message.ts';
 import { durationText } from '../state/usage.ts';
-import { hasExpired, verdictText } from '../state/verdict-text.ts';
+import { hasExpired, verdictText, wasGranted } from '../state/verdict-text.ts';
 import { needsPerson } from '../state/approvals.ts';
 import { Icon } from './icon.tsx';
-import { LongText } from './long-text.tsx';
 import { QuestionForm } from './question-form.tsx';
 import { RecoveryForm } from './recovery-form.tsx';
 import { useConsole, useStore } from './use-console.ts';
@@ -35,9 +36,9 @@ export function ApprovalCard({ card }: { readonly card: Card }) {
       aria-label={`${title}: ${approval.name}`}
     >
       <header className="approval-head">
-        <Icon name={open ? 'wait' : approval.status === 'approved' ? 'check' : 'close'} />
+        <Icon name={open ? 'wait' : wasGranted(approval) ? 'check' : 'close'} />
         <h3>{title}</h3>
-        <code>{approval.name}</code>
+        <code>{open ? approval.name : `${approval.name} ${askedLine(approval.arguments)}`}</code>
         {open && <Expiry approval={approval} />}
       </header>
       {open && <Facts approval={approval} />}
@@ -65,18 +66,7 @@ function Facts({ approval }: { readonly approval: Approval }) {
   return (
     <>
       {approval.reason !== null && <p>{approval.reason}</p>}
-      {approval.kind !== 'question' && (
-        <dl className="arguments">
-          {entries.map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>
-                <LongText text={value} />
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
+      {approval.kind !== 'question' && <ArgumentList entries={entries} />}
       <p className="hint">
         Asked by {asks} · in {cwd === null ? 'the session’s own folder' : <code>{cwd}</code>}
       </p>
@@ -96,7 +86,10 @@ function Dismiss({ id }: { readonly id: string }) {
     <button
       type="button"
       className="quiet-button"
-      onClick={() => store.dispatch({ type: 'approval_dismissed', approvalId: id })}
+      onClick={() => {
+        store.dispatch({ type: 'approval_dismissed', approvalId: id });
+        focusMessage();
+      }}
     >
       Dismiss
     </button>

@@ -1,6 +1,7 @@
 import { useRef, useState, type ClipboardEvent } from 'react';
 import { AttachmentList } from './attachment-list.tsx';
 import { draftCounter, maxDraftBytes } from '../state/composer.ts';
+import { composerId } from './focus-message.ts';
 import { IconButton } from './icon-button.tsx';
 import { clientRandom } from '../../client/system.ts';
 import { Picker } from './picker.tsx';
@@ -10,7 +11,6 @@ import { useConsole, useStore } from './use-console.ts';
 import { useFocused } from './use-focused.ts';
 import { utf8Bytes } from '../state/utf8.ts';
 
-export const composerId = 'message';
 /** From here on a pasted text is rather a file; it is asked. */
 const longPasteBytes = 32_768;
 
@@ -92,8 +92,8 @@ function ForkNote() {
     <p className="composer-note">
       <span>
         {fork.kind === 'start'
-          ? 'Starts a new session in place of this one.'
-          : 'Starts a new session that has this one’s past up to there.'}
+          ? 'Starts a new session in place of this one, in an empty folder.'
+          : 'Starts a new session that has this one’s past up to there, and its folder as it was then.'}
       </span>
       <IconButton icon="close" label="Do not fork" onClick={() => store.dispatch({ type: 'fork_dropped' })} />
     </p>

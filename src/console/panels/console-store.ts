@@ -23,8 +23,10 @@ export interface FileDoor {
   readonly attach: (content: Blob, name: string) => void;
   readonly preview: (file: UhpFile, signal: AbortSignal) => Promise<FilePreview>;
   readonly download: (file: UhpFile) => void;
-  /** As one zip. */
-  readonly downloadAll: (sessionId: string) => void;
+  /** As one zip. @param title  Of the session; its file is named so. */
+  readonly downloadAll: (sessionId: string, title: string) => void;
+  /** All that a call gave, as its task keeps it; null: it could not be had, which was told. */
+  readonly output: (responseId: string, callId: string) => Promise<string | null>;
 }
 
 export type FilePreview =

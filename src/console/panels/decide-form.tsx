@@ -1,5 +1,6 @@
-import { useEffect, useId, useRef, useState } from 'react';
+import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
 import { ruleOffers } from '../state/approvals.ts';
+import { isEnter } from './is-enter.ts';
 import { useStore } from './use-console.ts';
 import type { ApprovalCard } from '../state/state.ts';
 import type { Decision } from '../state/wire.ts';
@@ -16,13 +17,22 @@ export function DecideForm({ card: { approval, answer } }: { readonly card: Appr
   const sending = answer.kind === 'sending';
   const decide = (body: Decision) =>
     store.dispatch({ type: 'verdict_given', approvalId: approval.id, verdict: { verb: 'decide', body } });
+  const offer = useRef<HTMLButtonElement>(null);
+  const onEscape = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || !offering) return;
+    event.preventDefault();
+    setOffering(false);
+    offer.current?.focus();
+  };
   const note = reason.trim() === '' ? {} : { note: reason.trim() };
+  const deny = () => decide({ decision: 'deny', ...note });
   return (
-    <div className="verdicts" aria-busy={sending}>
+    <div className="verdicts" aria-busy={sending} onKeyDown={onEscape}>
       <button type="button" className="primary" disabled={sending} onClick={() => decide({ decision: 'approve' })}>
         Allow once
       </button>
       <button
+        ref={offer}
         type="button"
         disabled={sending}
         aria-expanded={offering}
@@ -32,7 +42,7 @@ export function DecideForm({ card: { approval, answer } }: { readonly card: Appr
         Always allow…
       </button>
       <span className="deny">
-        <button type="button" disabled={sending} onClick={() => decide({ decision: 'deny', ...note })}>
+        <button type="button" disabled={sending} onClick={deny}>
           Deny
         </button>
         <input
@@ -41,6 +51,8 @@ export function DecideForm({ card: { approval, answer } }: { readonly card: Appr
           value={reason}
           maxLength={10_000}
           onChange={(event) => setReason(event.currentTarget.value)}
+          // A reason says what is meant; Enter alone decides nothing (C-050).
+          onKeyDown={(event) => isEnter(event) && 'note' in note && !sending && deny()}
         />
       </span>
       <ul ref={offers} id={rules} className="rules" hidden={!offering}>

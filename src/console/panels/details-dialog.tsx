@@ -1,5 +1,5 @@
 import { Dialog } from './dialog.tsx';
-import { costText, durationText, spentText, usageText } from '../state/usage.ts';
+import { costText, tookText, spentText, usageText } from '../state/usage.ts';
 import { useConsole } from './use-console.ts';
 
 /** What is told of a turn beside its rows. */
@@ -7,10 +7,10 @@ export function DetailsDialog({ onClose }: { readonly onClose: () => void }) {
   const last = useConsole((state) => state.lastTurn);
   const total = useConsole((state) => state.spent);
   if (last === null) return null;
-  const { details, spent, tookMs, responseId } = last;
+  const { details, spent, responseId } = last;
   const facts = [
     ['Model', details.model],
-    ['Took', durationText(tookMs)],
+    ['Took', tookText(last)],
     ['Calls', String(details.calls)],
     ['Tokens', usageText(spent) ?? 'not counted'],
     ['Cost', costText(spent) ?? 'no price is known'],

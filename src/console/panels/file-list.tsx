@@ -10,6 +10,7 @@ export function FileList() {
   const store = useStore();
   const files = useConsole((state) => state.files);
   const sessionId = useConsole(sessionIdOf);
+  const title = useConsole(({ session }) => (session.kind === 'open' ? session.title : ''));
   if (files.length === 0) return <p className="hint empty">What the agent makes in this session is listed here.</p>;
   return (
     <>
@@ -19,7 +20,7 @@ export function FileList() {
         ))}
       </ul>
       {sessionId !== null && (
-        <button type="button" className="wide-button" onClick={() => store.files.downloadAll(sessionId)}>
+        <button type="button" className="wide-button" onClick={() => store.files.downloadAll(sessionId, title)}>
           <Icon name="download" />
           Download all
         </button>

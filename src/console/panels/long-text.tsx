@@ -3,16 +3,29 @@ import { useState } from 'react';
 const shownLines = 24;
 const shownUnits = 4_000;
 
+interface LongTextProps {
+  readonly text: string;
+  /** Reads what the text itself leaves out; null: it is all there is. */
+  readonly readWhole?: (() => Promise<string | null>) | null;
+}
+
 /** Text as it is, never markup (C-004). What is long shows its beginning, without a scroller of its own (C-020). */
-export function LongText({ text }: { readonly text: string }) {
+export function LongText({ text, readWhole = null }: LongTextProps) {
   const [all, setAll] = useState(false);
-  const head = all ? text : headOf(text);
+  const [whole, setWhole] = useState<string | null>(null);
+  const known = whole ?? text;
+  const head = all ? known : headOf(known);
+  const isPart = readWhole !== null && whole === null;
+  const show = async () => {
+    setWhole(isPart ? await readWhole() : whole);
+    setAll(true);
+  };
   return (
     <div className="long-text">
       <pre>{head}</pre>
-      {head.length < text.length && (
-        <button type="button" className="quiet-button" onClick={() => setAll(true)}>
-          Show all {text.length.toLocaleString('en-GB')} characters
+      {(head.length < known.length || isPart) && (
+        <button type="button" className="quiet-button" onClick={() => void show()}>
+          {isPart ? 'Show all of it' : `Show all ${known.length.toLocaleString('en-GB')} characters`}
         </button>
       )}
     </div>

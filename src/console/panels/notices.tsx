@@ -1,3 +1,4 @@
+import { focusMessage } from './focus-message.ts';
 import { Icon } from './icon.tsx';
 import { IconButton } from './icon-button.tsx';
 import { useConsole, useStore } from './use-console.ts';
@@ -13,7 +14,14 @@ export function Notices() {
         <li key={id} className="notice">
           <Icon name="alert" />
           <span>{text}</span>
-          <IconButton icon="close" label="Dismiss" onClick={() => store.dispatch({ type: 'notice_dismissed', id })} />
+          <IconButton
+            icon="close"
+            label="Dismiss"
+            onClick={() => {
+              store.dispatch({ type: 'notice_dismissed', id });
+              focusMessage();
+            }}
+          />
         </li>
       ))}
     </ul>

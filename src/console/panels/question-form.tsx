@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { isEnter } from './is-enter.ts';
 import { useStore } from './use-console.ts';
 import type { ApprovalCard } from '../state/state.ts';
 import type { Answers, Approval } from '../state/wire.ts';
@@ -20,6 +21,7 @@ export function QuestionForm({ card: { approval, answer } }: { readonly card: Ap
   const sending = answer.kind === 'sending';
   const give = (body: Answers) =>
     store.dispatch({ type: 'verdict_given', approvalId: approval.id, verdict: { verb: 'answer', body } });
+  const answerAll = () => give({ answers: questions.map(({ id }) => ({ id, ...answerOf(said[id] ?? nothing) })) });
   return (
     <div className="questions">
       {questions.map((question) => (
@@ -29,15 +31,11 @@ export function QuestionForm({ card: { approval, answer } }: { readonly card: Ap
           name={`${approval.id} ${question.id}`}
           said={said[question.id] ?? nothing}
           onSaid={(next) => setSaid((before) => ({ ...before, [question.id]: next }))}
+          onEnter={() => complete && !sending && answerAll()}
         />
       ))}
       <div className="verdicts">
-        <button
-          type="button"
-          className="primary"
-          disabled={sending || !complete}
-          onClick={() => give({ answers: questions.map(({ id }) => ({ id, ...answerOf(said[id] ?? nothing) })) })}
-        >
+        <button type="button" className="primary" disabled={sending || !complete} onClick={answerAll}>
           Answer
         </button>
         <button type="button" disabled={sending} onClick={() => give({ declined: true })}>
@@ -61,9 +59,10 @@ interface QuestionFieldProps {
   readonly name: string;
   readonly said: Said;
   readonly onSaid: (said: Said) => void;
+  readonly onEnter: () => void;
 }
 
-function QuestionField({ question, name, said, onSaid }: QuestionFieldProps) {
+function QuestionField({ question, name, said, onSaid, onEnter }: QuestionFieldProps) {
   const many = question.allow_multiple;
   const choose = (option: string, on: boolean) => {
     const others = many ? said.selected.filter((each) => each !== option) : [];
@@ -89,6 +88,7 @@ function QuestionField({ question, name, said, onSaid }: QuestionFieldProps) {
           placeholder={question.options.length === 0 ? 'Your answer' : 'Something else'}
           value={said.text}
           onChange={(event) => onSaid({ ...said, text: event.currentTarget.value })}
+          onKeyDown={(event) => isEnter(event) && onEnter()}
         />
       )}
     </fieldset>

@@ -5,10 +5,12 @@ import { useStore } from './use-console.ts';
 interface RenameFieldProps {
   readonly sessionId: string;
   readonly title: string;
+  /** What has the focus after a key has ended it. */
+  readonly returnTo: string;
   readonly onEnd: () => void;
 }
 
-export function RenameField({ sessionId, title, onEnd }: RenameFieldProps) {
+export function RenameField({ sessionId, title, returnTo, onEnd }: RenameFieldProps) {
   const store = useStore();
   const field = useFocused<HTMLInputElement>();
   const [text, setText] = useState(title);
@@ -30,6 +32,8 @@ export function RenameField({ sessionId, title, onEnd }: RenameFieldProps) {
         if (event.nativeEvent.isComposing || (event.key !== 'Enter' && event.key !== 'Escape')) return;
         event.preventDefault();
         end(event.key === 'Enter');
+        // What is to have it may only come when this has gone.
+        setTimeout(() => document.getElementById(returnTo)?.focus());
       }}
     />
   );

@@ -1,8 +1,9 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { agoText } from './time-text.ts';
 import { IconButton } from './icon-button.tsx';
 import { markOf } from '../state/session-list.ts';
 import { RenameField } from './rename-field.tsx';
+import { usePassedOnFocus } from './use-passed-on-focus.ts';
 import { useStore } from './use-console.ts';
 import type { UhpSession } from '../state/wire.ts';
 
@@ -27,17 +28,19 @@ interface SessionItemProps {
 export function SessionItem({ session, current, onOpen }: SessionItemProps) {
   const store = useStore();
   const [renaming, setRenaming] = useState(false);
+  const item = useRef<HTMLLIElement>(null);
+  usePassedOnFocus(item);
   const { id, title, updated_at } = session;
   const mark = markOf(session);
   const shown = title === '' ? 'Untitled' : title;
   if (renaming)
     return (
-      <li className="session">
-        <RenameField sessionId={id} title={title} onEnd={() => setRenaming(false)} />
+      <li ref={item} className="session">
+        <RenameField sessionId={id} title={title} returnTo={sessionElementId(id)} onEnd={() => setRenaming(false)} />
       </li>
     );
   return (
-    <li className={current ? 'session session-current' : 'session'}>
+    <li ref={item} className={current ? 'session session-current' : 'session'}>
       <button
         type="button"
         id={sessionElementId(id)}

@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, type KeyboardEvent } from 'react';
+import { canHover } from './focus-message.ts';
 import { Icon } from './icon.tsx';
 import { SessionItem, sessionElementId } from './session-item.tsx';
 import { sessionIdOf } from '../state/state.ts';
@@ -10,13 +11,18 @@ export function SessionPanel({ onChosen }: { readonly onChosen: () => void }) {
   const store = useStore();
   const list = useConsole((state) => state.sessions);
   const open = useConsole(sessionIdOf);
-  const searching = useConsole((state) => state.overlay?.kind === 'search');
+  // Another one each time that it is asked for.
+  const searching = useConsole(({ overlay }) => (overlay?.kind === 'search' ? overlay : null));
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
   useEffect(() => {
-    if (searching) field.current?.focus();
+    if (searching === null || !canHover()) return;
+    field.current?.focus();
+    field.current?.select();
   }, [searching]);
+  const search = (query: string) => store.dispatch({ type: 'search_changed', query });
   const choose = (sessionId: string | null) => {
+    if (list.query !== '') search('');
     store.dispatch({ type: 'session_opened', sessionId });
     onChosen();
   };
@@ -47,7 +53,13 @@ export function SessionPanel({ onChosen }: { readonly onChosen: () => void }) {
           placeholder="Search"
           autoComplete="off"
           value={list.query}
-          onChange={(event) => store.dispatch({ type: 'search_changed', query: event.currentTarget.value })}
+          onChange={(event) => search(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Escape' || list.query === '') return;
+            // Else it closes the list, and what was searched for stays.
+            event.preventDefault();
+            search('');
+          }}
         />
         <kbd aria-hidden="true">Ctrl K</kbd>
       </div>

@@ -11,7 +11,10 @@ export function ShareDialog({ onClose }: { readonly onClose: () => void }) {
   const link = share.kind === 'on' ? new URL(share.share.url, location.origin).href : null;
   return (
     <Dialog title="Share this session" onClose={onClose}>
-      <p>Whoever has the link can read what was said and done here. They cannot write, and get no files.</p>
+      <p>
+        Whoever has the link can read what was said and done here, with all that calls were made with: commands, and the
+        texts that were written to files. They cannot write, and download nothing.
+      </p>
       {link === null ? (
         <footer className="dialog-foot">
           <button type="button" className="primary" disabled={share.kind === 'asking'} onClick={() => ask('on')}>

@@ -1,20 +1,23 @@
 import { useState } from 'react';
 import { approvalsOf } from './approval-place.ts';
 import { ApprovalCard } from './approval-card.tsx';
-import { bitsOf, toolMarks } from './tool-line.ts';
-import { cardText, cardTitle, countsOf, isOpen } from '../state/tool-card.ts';
+import { bitsOf, leavesOut, toolMarks } from './tool-line.ts';
+import { ArgumentList } from './argument-list.tsx';
+import { argumentsOf } from '../state/call-arguments.ts';
+import { cardText, cardTitle, countsOf, isOpen, isRunning } from '../state/tool-card.ts';
 import { CopyButton } from './copy-button.tsx';
 import { durationText } from '../state/usage.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { LongText } from './long-text.tsx';
+import { responseIdOf } from '../state/load-earlier.ts';
 import { useConsole, useStore } from './use-console.ts';
-import type { ToolItem, ToolRow as Row } from '../state/row.ts';
+import type { ToolItem, ToolRow as Row, TurnId } from '../state/row.ts';
 
 /** One streak of calls (C-020). */
 export function ToolRow({ row, open }: { readonly row: Row; readonly open: boolean }) {
   const store = useStore();
   const counts = countsOf(row);
-  const newest = row.items.findLast(isOpen) ?? null;
+  const newest = row.items.findLast(isOpen) ?? row.items.at(-1);
   return (
     <div className="tool-card">
       <div className="tool-head">
@@ -32,7 +35,7 @@ export function ToolRow({ row, open }: { readonly row: Row; readonly open: boole
             <Chip icon="more" symbol="…" kind="pending" count={counts.pending} word="pending" />
             {counts.stopped > 0 && <span className="tool-chip">{counts.stopped} stopped</span>}
           </span>
-          {!open && newest !== null && <span className="tool-now">{newest.name}</span>}
+          {!open && newest !== undefined && <span className="tool-now">{`${newest.name} ${newest.asked}`.trim()}</span>}
         </button>
         <Elapsed row={row} />
         <CopyButton text={() => cardText(row)} />
@@ -41,7 +44,7 @@ export function ToolRow({ row, open }: { readonly row: Row; readonly open: boole
         <ul className="tool-calls">
           {row.items.map((item, at) => (
             // Calls are only ever added, and some have no id.
-            <ToolCall key={at} item={item} />
+            <ToolCall key={at} item={item} turn={row.turn} />
           ))}
         </ul>
       )}
@@ -71,26 +74,35 @@ function Chip({ symbol, kind, count, word }: ChipProps) {
 
 /** Of a restored card nobody knows. */
 function Elapsed({ row }: { readonly row: Row }) {
-  const running = row.items.some(isOpen);
+  const running = isRunning(row);
   const now = useConsole((state) => (running ? state.nowMs : 0));
   const took = Math.max(row.changedMs, now) - row.startedMs;
   if (row.startedMs === 0 || took < 1_000) return null;
   return <span className="tool-elapsed">{durationText(took)}</span>;
 }
 
-function ToolCall({ item }: { readonly item: ToolItem }) {
+function ToolCall({ item, turn }: { readonly item: ToolItem; readonly turn: TurnId }) {
+  const store = useStore();
+  // The simple mode keeps nothing that could be read again.
+  const responseId = useConsole(({ responses, preferences }) =>
+    preferences.transport === 'task' ? responseIdOf({ responses }, turn) : null,
+  );
+  const { id } = item;
+  const wholeOf = (detail: string) =>
+    id !== null && responseId !== null && leavesOut(detail) ? () => store.files.output(responseId, id) : null;
   const [open, setOpen] = useState(false);
   const line = (
     <>
       <Icon name={toolMarks[item.state]} />
       <span className="call-name">{item.name}</span>
       <span className={item.state === 'ok' ? 'spoken' : 'call-state'}> {item.state} </span>
+      {item.asked !== '' && <code className="call-asked">{item.asked}</code>}
       <span className="call-bits">{bitsOf(item)}</span>
     </>
   );
   return (
     <li className={`call call-${item.state}`}>
-      {item.detail === null ? (
+      {item.detail === null && item.input === null ? (
         <div className="call-line">{line}</div>
       ) : (
         <button type="button" className="call-line" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -98,12 +110,14 @@ function ToolCall({ item }: { readonly item: ToolItem }) {
           <Icon name="chevron" />
         </button>
       )}
-      {open && item.detail !== null && <LongText text={item.detail} />}
+      {open && item.input !== null && <ArgumentList entries={argumentsOf(item.input).entries} />}
+      {open && item.detail !== null && <LongText text={item.detail} readWhole={wholeOf(item.detail)} />}
     </li>
   );
 }
 
 function OwnApprovals({ row }: { readonly row: Row }) {
   const approvals = useConsole((state) => state.approvals);
-  return approvalsOf(row, approvals).map((card) => <ApprovalCard key={card.approval.id} card={card} />);
+  const responses = useConsole((state) => state.responses);
+  return approvalsOf(row, { approvals, responses }).map((card) => <ApprovalCard key={card.approval.id} card={card} />);
 }

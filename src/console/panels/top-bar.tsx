@@ -5,6 +5,10 @@ import { RenameField } from './rename-field.tsx';
 import { sessionIdOf, type ConsoleState } from '../state/state.ts';
 import { useConsole, useStore } from './use-console.ts';
 
+const renameId = 'rename';
+/** Has the focus again when the files are put away. */
+export const filesButtonId = 'files';
+
 interface TopBarProps {
   /** Null: the list stands beside. */
   readonly onMenu: (() => void) | null;
@@ -37,7 +41,7 @@ export function TopBar({ onMenu, filesOpen, onFiles }: TopBarProps) {
     <header className="top-bar">
       {onMenu !== null && <IconButton icon="menu" label="Sessions" onClick={onMenu} />}
       {renaming !== null && renaming === busyId ? (
-        <RenameField sessionId={renaming} title={title} onEnd={() => setRenaming(null)} />
+        <RenameField sessionId={renaming} title={title} returnTo={renameId} onEnd={() => setRenaming(null)} />
       ) : (
         <h1 className="page-title" title={title}>
           {title}
@@ -51,13 +55,13 @@ export function TopBar({ onMenu, filesOpen, onFiles }: TopBarProps) {
       )}
       {id !== null && (
         <div className="top-actions">
-          <IconButton icon="pencil" label="Rename" onClick={() => setRenaming(id)} />
+          <IconButton id={renameId} icon="pencil" label="Rename" onClick={() => setRenaming(id)} />
           <IconButton
             icon="share"
             label="Share"
             onClick={() => store.dispatch({ type: 'overlay_opened', overlay: { kind: 'share' } })}
           />
-          <button type="button" className="files-button" aria-expanded={filesOpen} onClick={onFiles}>
+          <button id={filesButtonId} type="button" className="files-button" aria-expanded={filesOpen} onClick={onFiles}>
             Files{files === 0 ? '' : ` ${files}`}
           </button>
         </div>

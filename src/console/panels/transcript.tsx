@@ -1,4 +1,4 @@
-import { memo, useMemo, useRef, type MouseEvent, type ReactNode } from 'react';
+import { Fragment, memo, useMemo, useRef, type MouseEvent, type ReactNode } from 'react';
 import { ApprovalCard } from './approval-card.tsx';
 import { EndRow } from './end-row.tsx';
 import { endPrefix } from '../state/end-line.ts';
@@ -55,7 +55,7 @@ export function Transcript() {
             </button>
           )}
           <Turns />
-          <LooseApprovals />
+          <LooseApprovals of="now" />
           <TurnFoot />
         </div>
       </div>
@@ -113,7 +113,12 @@ const StretchView = memo(function StretchView({ stretch: { rows }, turnBefore, o
           {own.map((row) => {
             const busy = row.turn === atWork;
             if ((row.kind === 'system' || row.kind === 'error') && row.text.startsWith(endPrefix))
-              return <EndRow key={row.id} row={row} canFork={canFork} />;
+              return (
+                <Fragment key={row.id}>
+                  <LooseApprovals of={row.turn} />
+                  <EndRow row={row} canFork={canFork} />
+                </Fragment>
+              );
             const open = busy && row.kind === 'thinking' ? true : (opened.get(row.id) ?? false);
             return (
               <RowView key={row.id} row={row} open={open} busy={busy} live={busy && row === newest} canFork={canFork} />
@@ -125,10 +130,12 @@ const StretchView = memo(function StretchView({ stretch: { rows }, turnBefore, o
   );
 });
 
-function LooseApprovals(): ReactNode {
-  const approvals = useConsole((state) => state.approvals);
-  const rows = useConsole((state) => (state.approvals.length === 0 ? null : state.rows));
-  return looseApprovals(rows ?? [], approvals).map((card) => (
+/** @param of  A turn that is over: its rows stay as they are. `now`: of all else, as it goes on. */
+function LooseApprovals({ of }: { readonly of: TurnId | 'now' }): ReactNode {
+  const store = useStore();
+  useConsole((state) => state.approvals);
+  useConsole((state) => (of === 'now' && state.approvals.length > 0 ? state.rows : null));
+  return looseApprovals(store.getState(), of).map((card) => (
     <div key={card.approval.id} className="row">
       <ApprovalCard card={card} />
     </div>

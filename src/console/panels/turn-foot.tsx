@@ -1,4 +1,4 @@
-import { costText, durationText, spentText, usageText } from '../state/usage.ts';
+import { costText, tookText, spentText, usageText } from '../state/usage.ts';
 import { useConsole, useStore } from './use-console.ts';
 import type { Spent } from '../state/wire.ts';
 
@@ -10,7 +10,7 @@ export function TurnFoot() {
   const spent = useConsole((state) => state.spent);
   const all = shortText(spent);
   const total = all === null || (last !== null && shortText(last.spent) === all) ? null : `session ${all}`;
-  const turn = last === null ? [] : [last.details.model, durationText(last.tookMs), spentText(last.spent)];
+  const turn = last === null ? [] : [last.details.model, tookText(last), spentText(last.spent)];
   const told = [...turn, total].filter((each) => each !== null);
   if (!ready || told.length === 0) return null;
   return (

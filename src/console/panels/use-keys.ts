@@ -1,5 +1,5 @@
 import { useEffect } from 'react';
-import { composerId } from './composer.tsx';
+import { composerId } from './focus-message.ts';
 import { keyCommand, type KeyCommand } from '../state/key-command.ts';
 import { clientRandom } from '../../client/system.ts';
 import { useStore } from './use-console.ts';

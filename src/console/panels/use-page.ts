@@ -1,5 +1,6 @@
 import { approvalElementId } from './approval-card.tsx';
-import { composerId } from './composer.tsx';
+import { nextDecision } from './status-line.tsx';
+import { composerId } from './focus-message.ts';
 import { titleOfPage } from './top-bar.tsx';
 import { useConsole, useStore } from './use-console.ts';
 import { useEffect } from 'react';
@@ -8,8 +9,9 @@ import { useEffect } from 'react';
 export function usePage(): void {
   const store = useStore();
   const title = useConsole(titleOfPage);
+  const asks = useConsole((state) => nextDecision(state) !== null);
   const theme = useConsole((state) => state.preferences.theme);
-  useEffect(() => void (document.title = `${title} · Reins`), [title]);
+  useEffect(() => void (document.title = `${asks ? '● ' : ''}${title} · Reins`), [asks, title]);
   useEffect(() => void (document.documentElement.dataset['theme'] = theme), [theme]);
   useEffect(
     () =>

@@ -45,7 +45,12 @@ export function createConsole({ platform, principal, onSignedOut }: ConsoleOptio
     platform,
     client,
     kept,
-    onSignedOut,
+    onSignedOut() {
+      // The page goes with the sign-in; what was written is kept first.
+      loop.dispatch({ type: 'signed_out' });
+      onSignedOut();
+    },
+    renamed: (session) => tabs.renamed(session),
     loop: { getState: () => loop.getState(), dispatch: (action) => loop.dispatch(action) },
     cue: (effect) => listeners.forEach((listener) => listener(effect)),
   });

@@ -33,7 +33,7 @@ export async function listApprovals(
     if (cursor === null) break;
   }
   // Newest first as they come; they are decided in the order in which they were asked.
-  return { type: 'approvals_loaded', approvals: approvals.toReversed() };
+  return { type: 'approvals_loaded', sessionId, approvals: approvals.toReversed() };
 }
 
 /** A share that there is not is not asked for: the browser would write the refusal down as a fault of the page. */

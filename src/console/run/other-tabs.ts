@@ -6,6 +6,7 @@ import { sessionIdOf, type ConsoleState } from '../state/state.ts';
 import type { ActionLoop } from './action-loop.ts';
 import type { Channel } from './platform.ts';
 import type { RunningTurn } from '../state/action.ts';
+import type { UhpSession } from '../state/wire.ts';
 
 interface Found {
   readonly sessionId: string;
@@ -15,6 +16,7 @@ interface Found {
 export interface OtherTabs {
   /** Shown as soon as the page is free. */
   readonly found: (found: Found) => void;
+  readonly renamed: (session: UhpSession) => UhpSession;
   close(): void;
 }
 
@@ -47,12 +49,18 @@ export function joinTabs(channel: Channel, loop: ActionLoop): OtherTabs {
   });
   channel.hear((message) => {
     const [sessionId, responseId] = [textIn(message, 'sessionId'), textIn(message, 'responseId')];
-    const user = textIn(message, 'user');
+    const [user, title] = [textIn(message, 'user'), textIn(message, 'title')];
+    const known = loop.getState().sessions.items.find(({ id }) => id === sessionId);
+    if (title !== null && known !== undefined) loop.dispatch({ type: 'session_seen', session: { ...known, title } });
     if (sessionId === null || responseId === null || user === null) return;
     found({ sessionId, running: { responseId, user, startedMs: loop.getState().nowMs, replayUntil: -1 } });
   });
   return {
     found,
+    renamed(session) {
+      channel.say({ sessionId: session.id, title: session.title });
+      return session;
+    },
     close() {
       unsubscribe();
       channel.close();

@@ -34,6 +34,8 @@ export interface PerformerParts {
   readonly loop: Pick<ActionLoop, 'getState' | 'dispatch'>;
   readonly cue: (effect: PageEffect) => void;
   readonly onSignedOut: () => void;
+  /** Other tabs are told. @returns  The same. */
+  readonly renamed: (session: UhpSession) => UhpSession;
 }
 
 export interface Performer {
@@ -119,6 +121,7 @@ function sessionHandlers({
   kept,
   platform: { clock },
   loop,
+  renamed,
   tell,
 }: Telling): HandlersOf<
   | 'loadSession'
@@ -178,7 +181,7 @@ function sessionHandlers({
       cancelSearch = clock.timer(delayMs, () => loop.dispatch({ type: 'search_settled' }));
     },
     lookAtSession: ({ sessionId }) => tell('session', seen(client.sessions.get(sessionId))),
-    renameSession: ({ sessionId, title }) => tell('rename', seen(client.sessions.rename(sessionId, title))),
+    renameSession: ({ sessionId, title }) => tell('rename', seen(client.sessions.rename(sessionId, title).then(renamed))),
     deleteSession({ sessionId }) {
       kept.dropDraft(sessionId);
       tell(

@@ -1,5 +1,10 @@
-// A session as it is read when it is opened (C-037), and its older turns (C-038). A turn is read as the log of its events;
-// where that is kept no more, or is very long, as the response that it left.
+// A session as it is read when it is opened (C-037), and its older turns (C-038): the newest first, a page at a time.
+//
+// R1. A turn that finished and called nothing is in the list of turns already: it costs no request, but for the newest one, of
+//     which more is told.
+// R2. Of any other the log of its events is read: only that says which calls failed and what a person said meanwhile. Where it
+//     is kept no more, or is very long, the response that it left.
+// R3. A few are read at once, and each log to its end: a request that is broken off is a fault in the browser's console.
 
 import { spentByAll } from '../../views/session-spending.ts';
 import { foldStored } from '../state/from-history.ts';
@@ -12,6 +17,10 @@ import type { StoredTurn } from '../state/stored-turn.ts';
 
 /** An answer of this many pieces is read as what it came to. */
 const maxEvents = 20_000;
+/** Of six connections to a host that a browser opens, four may be streams of its tabs (C-040). */
+const readAtOnce = 2;
+/** Rows of a session that is opened. */
+const firstRows = 128;
 
 export async function readSession(
   client: Client,
@@ -24,7 +33,9 @@ export async function readSession(
   ]);
   const last = items.at(-1);
   const running = last?.status === 'in_progress' ? last : null;
-  const { turns, more } = await readBack({ client, signal }, running === null ? items : items.slice(0, -1));
+  const { turns, more } = await readBack({ client, signal }, running === null ? items : items.slice(0, -1), {
+    rows: firstRows,
+  });
   return {
     type: 'session_loaded',
     session,
@@ -48,7 +59,8 @@ export async function readEarlier(
 ): Promise<ActionBody> {
   const items = await client.sessions.turns(sessionId, { signal });
   const end = items.findIndex(({ id }) => id === upTo);
-  return { type: 'earlier_loaded', ...(await readBack({ client, signal }, items.slice(0, end + 1), upTo)) };
+  const earlier = await readBack({ client, signal }, items.slice(0, end + 1), { rows: earlierRows, beside: upTo });
+  return { type: 'earlier_loaded', ...earlier };
 }
 
 interface Reading {
@@ -56,28 +68,36 @@ interface Reading {
   readonly signal: AbortSignal;
 }
 
-/** From the last one backwards, until there are enough rows. @param beside  A turn whose rows do not count. */
-async function readBack(by: Reading, items: readonly TurnItem[], beside?: string) {
+interface Page {
+  /** So many are enough. */
+  readonly rows: number;
+  /** A turn whose rows do not count. */
+  readonly beside?: string;
+}
+
+/** From the last one backwards, until there are enough rows. */
+async function readBack(by: Reading, items: readonly TurnItem[], { rows: enough, beside }: Page) {
   const turns: StoredTurn[] = [];
   let [rows, left] = [0, items.length];
-  while (left > 0 && rows < earlierRows) {
-    const item = items[--left];
-    if (item === undefined) break;
-    const turn = await readTurn(by, item);
-    turns.unshift(turn);
-    if (item.id !== beside) rows += foldStored(turn).rows.length;
+  while (left > 0 && rows < enough) {
+    const next = items.slice(Math.max(0, left - readAtOnce), left);
+    const read = await Promise.all(next.map((item) => readTurn(by, item, beside === undefined && item === items.at(-1))));
+    turns.unshift(...read);
+    left -= next.length;
+    for (const turn of read) if (turn.id !== beside) rows += foldStored(turn).rows.length;
   }
   return { turns, more: left > 0 };
 }
 
-async function readTurn({ client, signal }: Reading, item: TurnItem): Promise<StoredTurn> {
+async function readTurn({ client, signal }: Reading, item: TurnItem, isNewest: boolean): Promise<StoredTurn> {
   const { responseId: id, user, startedMs } = startOf(item);
+  const { reins_took_ms: tookMs, assistant: text } = item;
+  const facts = { id, user, startedMs, ...(tookMs === undefined ? {} : { tookMs }) };
+  if (!isNewest && item.status === 'completed' && item.tools.length === 0)
+    return { ...facts, source: { kind: 'answer', text, spent: spentByAll([item]) } };
   const events = await readLog(client, id, signal);
-  const source =
-    events === null
-      ? ({ kind: 'response', response: await client.responses.get(id, { signal }) } as const)
-      : ({ kind: 'log', events } as const);
-  return { id, user, startedMs, source };
+  if (events !== null) return { ...facts, source: { kind: 'log', events } };
+  return { ...facts, source: { kind: 'response', response: await client.responses.get(id, { signal }) } };
 }
 
 /** Null: it is not to be had. */
@@ -87,17 +107,15 @@ async function readLog(client: Client, responseId: string, signal: AbortSignal):
     for await (const { event } of client.streamOnce({ responseId, after: -1, reinsEvents: true }, { signal })) {
       if (event === null) continue;
       if (events.push(event) > maxEvents) return null;
-      if (
-        event.type === 'response.completed' ||
-        event.type === 'response.incomplete' ||
-        event.type === 'response.failed'
-      )
-        return events;
     }
-    return null;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof UhpError && !mayPass(error)) return null;
     throw error;
   }
+  return events.some(isTerminal) ? events : null;
+}
+
+function isTerminal({ type }: TaskEvent): boolean {
+  return type === 'response.completed' || type === 'response.incomplete' || type === 'response.failed';
 }

@@ -51,7 +51,18 @@ export function createSessionFiles({ platform, client, attach, dispatch }: FileP
       return pixels > maxPixels ? { kind: 'none', why: tooLarge } : { kind: 'image', blob: image };
     },
     download: (file) => saved(content(file), safeFileName(file.filename)),
-    downloadAll: (sessionId) => saved(client.sessions.archive(sessionId), `${safeFileName(sessionId)}.zip`),
+    downloadAll: (sessionId, title) =>
+      saved(client.sessions.archive(sessionId), `${safeFileName(title.slice(0, 80).trim() || sessionId)}.zip`),
+    async output(responseId, callId) {
+      try {
+        const { output } = await client.responses.get(responseId);
+        const given = output.findLast((item) => item.type === 'function_call_output' && item.call_id === callId);
+        return given?.type === 'function_call_output' ? given.output : null;
+      } catch (error) {
+        dispatch({ type: 'failed', id: 'output', message: messageOf(error) });
+        return null;
+      }
+    },
   };
 }
 

@@ -117,7 +117,7 @@ export async function sendSimpleTurn(parts: LinkParts, effect: Of<'sendSimple'>)
   } catch (error) {
     if (signal.aborted) return;
     if (error instanceof AuthenticationError) parts.onSignedOut();
-    if (isBegun) lose(parts, turn, 'broken');
+    else if (isBegun) lose(parts, turn, 'broken');
     else refuse(parts, turn, error);
   }
 }

@@ -17,6 +17,8 @@ export type PersonAction =
   | { readonly type: 'submit'; readonly id: string }
   | { readonly type: 'stop' }
   | { readonly type: 'resume' }
+  /** Without waiting for its time. */
+  | { readonly type: 'reconnect_asked' }
   | { readonly type: 'chip_edited'; readonly id: string; readonly text: string }
   | { readonly type: 'chip_removed'; readonly id: string }
   /** Back into the composer, in front of what is there. */
@@ -56,6 +58,8 @@ export type TurnAction =
   /** An answer as one piece (V19), or a refusal (V18): the turn is over. */
   | { readonly type: 'answered'; readonly turn: TurnId; readonly events: readonly TurnEvent[] }
   | { readonly type: 'refused'; readonly turn: TurnId; readonly status: number | null; readonly message: string }
+  /** The browser is signed in no more: what has no name on the server was not taken in. */
+  | { readonly type: 'signed_out' }
   | { readonly type: 'attached'; readonly turn: TurnId }
   /** `random`: a fraction in [0, 1). `unknown-cursor`: there is a stream, but none from there. */
   | {
@@ -108,7 +112,7 @@ export type SessionAction =
   | { readonly type: 'rows_restored'; readonly rows: readonly Row[]; readonly draft: Partial<Composer> }
   | { readonly type: 'session_missing'; readonly sessionId: string; readonly message: string }
   | { readonly type: 'earlier_loaded'; readonly turns: readonly StoredTurn[]; readonly more: boolean }
-  | { readonly type: 'approvals_loaded'; readonly approvals: readonly Approval[] }
+  | { readonly type: 'approvals_loaded'; readonly sessionId: string; readonly approvals: readonly Approval[] }
   | { readonly type: 'files_loaded'; readonly files: readonly UhpFile[] }
   | {
       readonly type: 'sessions_loaded';

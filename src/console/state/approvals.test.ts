@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { busyRig, event } from './rig.ts';
+import { busyRig, event, type Rig } from './rig.ts';
 import { ruleOffers } from './approvals.ts';
 import { statusText } from './status.ts';
 import type { Approval } from './wire.ts';
@@ -69,13 +69,13 @@ test('C-051: a conflict shows what was decided before; what is closed can be put
     .do(verdict)
     .do({ type: 'decide_failed', approvalId: 'apr_1', why: 'conflict', message: 'Decided before.', approval: decided });
   expect(rig.state.approvals).toEqual([{ approval: decided, answer: { kind: 'conflict' } }]);
-  expect(rig.do({ type: 'approval_dismissed', approvalId: 'apr_1' }).state.approvals).toEqual([]);
-  expect(waiting().do({ type: 'approval_dismissed', approvalId: 'apr_1' }).state.approvals).toHaveLength(1);
-  expect(
-    busyRig()
-      .hear(created, { type: 'approval_required', approval: approval({ expires_at: 1 }) })
-      .do({ type: 'approval_dismissed', approvalId: 'apr_1' }).state.approvals,
-  ).toEqual([]);
+  const dismissal = { type: 'approval_dismissed', approvalId: 'apr_1' } as const;
+  const answers = ({ state }: Rig) => state.approvals.map(({ answer }) => answer.kind);
+  const listed = { type: 'approvals_loaded', sessionId: 'hsess1', approvals: [decided] } as const;
+  expect(answers(rig.do(dismissal, listed))).toEqual(['dismissed']);
+  expect(answers(waiting().do(dismissal))).toEqual(['none']);
+  const expired = busyRig().hear(created, { type: 'approval_required', approval: approval({ expires_at: 1 }) });
+  expect(answers(expired.do(dismissal))).toEqual(['dismissed']);
 });
 
 test('B083, C-050: the list of the server is the truth on each attach, but a late one takes no decision back', () => {
@@ -83,13 +83,14 @@ test('B083, C-050: the list of the server is the truth on each attach, but a lat
   expect(rig.effects.at(-1)).toEqual({ type: 'loadApprovals', sessionId: 'hsess1' });
   rig.do({
     type: 'approvals_loaded',
+    sessionId: 'hsess1',
     approvals: [
       approval({}),
       approval({ id: 'apr_0' as Approval['id'], status: 'denied', response_id: 'resp_0' as Approval['response_id'] }),
     ],
   });
-  expect(rig.state.approvals.map((card) => card.approval.id)).toEqual(['apr_1']);
-  rig.hear({ type: 'approval_decided', approval: decided }).do({ type: 'approvals_loaded', approvals: [approval({})] });
+  expect(rig.state.approvals.map((card) => card.approval.id)).toEqual(['apr_1', 'apr_0']);
+  rig.hear({ type: 'approval_decided', approval: decided }).do({ type: 'approvals_loaded', sessionId: 'hsess1', approvals: [approval({})] });
   expect(rig.state.approvals[0]?.approval.status).toBe('approved');
   expect(statusText(rig.hear(event.text('on')).state)).toBe('Working…');
 });

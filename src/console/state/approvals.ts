@@ -1,11 +1,10 @@
 // What waits for a person to decide (C-050, C-051). The server's list is the truth; events of the turn only keep it fresh.
 
 import { isUndecided } from './from-uhp.ts';
-import { responseOf } from './turn.ts';
 import { andThen, stay, withEffects, type Reduced } from './reduced.ts';
 import { hasExpired, verdictText } from './verdict-text.ts';
 import type { Action } from './action.ts';
-import { turnOf, type AnswerState, type ApprovalCard, type ConsoleState } from './state.ts';
+import type { AnswerState, ApprovalCard, ConsoleState } from './state.ts';
 import type { Approval, Decision } from './wire.ts';
 import type { Verdict } from './effect.ts';
 
@@ -42,9 +41,9 @@ function announceOutcome(before: ConsoleState, after: ConsoleState, id: string):
   return withEffects(after, anewListed, { type: 'announce', text, urgency: 'status' });
 }
 
-/** A conflict stays told; the rest is in the record. */
+/** A conflict stays told, and what was put away stays so; the rest is in the record. */
 function settled(answer: AnswerState): AnswerState {
-  return answer.kind === 'conflict' || answer.kind === 'closed' ? answer : { kind: 'none' };
+  return answer.kind === 'sending' || answer.kind === 'failed' ? { kind: 'none' } : answer;
 }
 
 /** What the server lists for the session. A list that was made before a decision takes none back. */
@@ -55,9 +54,7 @@ export function loadApprovals(state: ConsoleState, approvals: readonly Approval[
     return approval === undefined || !isUndecided(card.approval) ? card : { ...card, approval };
   });
   const before = new Set<string>(state.approvals.map(({ approval }) => approval.id));
-  const turn = turnOf(state);
-  const running = turn === null ? null : responseOf(turn);
-  const added = approvals.filter((each) => !before.has(each.id) && (isUndecided(each) || each.response_id === running));
+  const added = approvals.filter((each) => !before.has(each.id));
   const cards = added.map((approval): ApprovalCard => ({ approval, answer: { kind: 'none' } }));
   const next: ConsoleState = { ...state, approvals: [...known, ...cards] };
   const open = added.filter(isUndecided);
@@ -105,14 +102,15 @@ export function refuseDecision(
 
 /** Only what is not to be decided any more can be put away. */
 export function dismissApproval(state: ConsoleState, approvalId: string, atMs: number): Reduced {
-  const kept = state.approvals.filter(
-    (card) => card.approval.id !== approvalId || (needsPerson(card) && !hasExpired(card.approval, atMs)),
+  return stay(
+    change(state, approvalId, (card) =>
+      needsPerson(card) && !hasExpired(card.approval, atMs) ? card : { ...card, answer: { kind: 'dismissed' } },
+    ),
   );
-  return stay({ ...state, approvals: kept });
 }
 
 export function needsPerson({ approval, answer }: ApprovalCard): boolean {
-  return isUndecided(approval) && answer.kind !== 'closed' && answer.kind !== 'conflict';
+  return isUndecided(approval) && answer.kind !== 'closed' && answer.kind !== 'conflict' && answer.kind !== 'dismissed';
 }
 
 function change(state: ConsoleState, id: string, to: (card: ApprovalCard) => ApprovalCard): ConsoleState {

@@ -164,3 +164,13 @@ test('UD-28: a message can branch off after any turn, or stand in the place of a
   expect(first.effects.find(({ type }) => type === 'send')).toMatchObject({ previousResponseId: null, fork: false });
   expect(session.id).toBe('hsess1');
 });
+
+test('C-047: where the sign-in is gone, what was sent and not taken in is in the box again, before what was written since', () => {
+  const rig = busyRig().do({ type: 'draft_changed', draft: 'since' }, { type: 'signed_out' });
+  expect([rig.shown, rig.state.phase.name, rig.state.composer.draft]).toEqual([[], 'ready', 'hi\n\nsince']);
+  expect(rig.effects).toContainEqual(
+    expect.objectContaining({ type: 'saveDraft', draft: expect.objectContaining({ draft: 'hi\n\nsince' }) }),
+  );
+  expect(busyRig().hear(created).do({ type: 'signed_out' }).shown).toEqual(['U']);
+  expect(busyRig({ transport: 'agent' }).do({ type: 'signed_out' }).state.composer.draft).toBe('hi');
+});

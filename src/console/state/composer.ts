@@ -1,5 +1,6 @@
 // What a person writes and chooses before it goes out (C-045 to C-047).
 
+import { backInComposer } from './take-back.ts';
 import { addChip, changeChip } from './queue.ts';
 import { responseIdOf } from './load-earlier.ts';
 import { sendNext, startTurn } from './run-turn.ts';
@@ -64,14 +65,11 @@ export function changeComposer(state: ConsoleState, change: Partial<Composer>): 
 export function recallChip(state: ConsoleState, id: string): Reduced {
   const chip = state.queue.chips.find((each) => each.id === id && each.state === 'waiting');
   if (chip === undefined) return stay(state);
-  const { draft, attachments } = state.composer;
-  const files = chip.attachments.map((fileId): Attachment => ({ kind: 'ready', id: fileId, name: fileId, fileId }));
-  const removed = changeChip(state, id, () => null);
   return kept(
-    changeComposer(removed, {
-      draft: draft === '' ? chip.text : `${chip.text}\n\n${draft}`,
-      attachments: [...files, ...attachments],
-    }),
+    backInComposer(
+      changeChip(state, id, () => null),
+      chip,
+    ),
   );
 }
 

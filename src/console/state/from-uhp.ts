@@ -84,7 +84,7 @@ function waitingFor(event: Extract<OwnEvent, { type: 'reins.waiting' }>): TurnEv
   return { type: 'waiting', on, seconds, name: what, heardSecondsAgo };
 }
 
-function createdBy({ id, model, metadata }: UhpResponse): TurnEvent {
+export function createdBy({ id, model, metadata }: UhpResponse): TurnEvent {
   return { type: 'created', responseId: id, sessionId: textIn(metadata, 'session_id'), model };
 }
 
@@ -93,7 +93,7 @@ function itemDone(item: OutputItem, index: number): readonly TurnEvent[] {
   if (item.type === 'message' && item.status !== 'incomplete')
     return [{ type: 'text_whole', text: messageText(item), index }];
   if (item.type !== 'function_call' || item.status === 'incomplete') return [];
-  return [{ type: 'tool_start', id: item.call_id, name: item.name, index }];
+  return [{ type: 'tool_start', id: item.call_id, name: item.name, index, input: item.arguments }];
 }
 
 export function endOf(response: UhpResponse): TurnEnd {

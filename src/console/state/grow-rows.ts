@@ -1,7 +1,7 @@
 // What an event of a turn does to its rows (C-013). Everything else of the page is not touched here.
 
 import { append, saidAt } from './marked-text.ts';
-import { completeItem, finishedItem, maxDetailBytes, newCard, startedItem, withItem } from './tool-card.ts';
+import { completeItem, finishedItem, isRunning, maxDetailBytes, newCard, startedItem, withItem } from './tool-card.ts';
 import { dropAttempt } from './drop-attempt.ts';
 import { firstOfTurn, grow, openCard, push, replaceRow, withCard, withTurn, type Page } from './page.ts';
 import { unheard } from './turn.ts';
@@ -28,9 +28,9 @@ export function growRows(page: Page, event: TurnEvent, atMs: number): Page {
       return dropAttempt(page, event);
     case 'approval_required':
     case 'recovery_required':
-      return mark(page, event.approval.call_id, 'waiting');
+      return markItem(page, event.approval.call_id, { state: 'waiting', atMs });
     case 'approval_decided':
-      return mark(page, event.approval.call_id, 'running');
+      return markItem(page, event.approval.call_id, { state: 'running', atMs });
     case 'user_message':
       return withTurn(push(page, { kind: 'user', text: event.text }), { open: 'none' });
     case 'created':
@@ -80,7 +80,7 @@ function think(page: Page, text: string, index: number): Page {
 
 function startTool(page: Page, event: Event<'tool_start'>, atMs: number): Page {
   const index = placeOf(page, event.index);
-  return afterTool(addItem(page, startedItem(event, index), atMs), index);
+  return afterTool(addItem(page, startedItem(event, index, roomIn(page)), atMs), index);
 }
 
 function finishTool(page: Page, event: Event<'tool_result'>, atMs: number): Page {
@@ -90,9 +90,12 @@ function finishTool(page: Page, event: Event<'tool_result'>, atMs: number): Page
     const next = replaceRow(page, found.at, withCard(found.row, card));
     return withTurn(next, { leg: page.turn.leg + 1 });
   }
-  const room = maxDetailBytes - (openCard(page)?.detailBytes ?? 0);
   // What is over is never given up.
-  return afterTool(addItem(page, finishedItem(event, -1, room), atMs), -1);
+  return afterTool(addItem(page, finishedItem(event, -1, roomIn(page)), atMs), -1);
+}
+
+function roomIn(page: Page): number {
+  return maxDetailBytes - (openCard(page)?.detailBytes ?? 0);
 }
 
 function afterTool(page: Page, index: number): Page {
@@ -132,12 +135,20 @@ function newestOf(page: Page, name: string): Found | null {
   return row === null || item < 0 ? null : { row, at: page.rows.length - 1, item };
 }
 
-function mark(page: Page, id: string, state: 'waiting' | 'running'): Page {
+/** What a person is waited for is not time that the calls took. */
+function markItem(
+  page: Page,
+  id: string,
+  { state, atMs }: { readonly state: 'waiting' | 'running'; readonly atMs: number },
+): Page {
   const found = itemOf(page, id);
   const before = found?.row.items[found.item];
   const fits = state === 'waiting' ? 'running' : 'waiting';
   if (found === null || before === undefined || before.state !== fits) return page;
-  return replaceRow(page, found.at, { ...found.row, items: found.row.items.with(found.item, { ...before, state }) });
+  const { row, at } = found;
+  const waitedMs = state === 'running' && !isRunning(row) ? atMs - row.changedMs : 0;
+  const items = row.items.with(found.item, { ...before, state });
+  return replaceRow(page, at, { ...row, items, startedMs: row.startedMs + waitedMs, changedMs: atMs });
 }
 
 /** The turn from its beginning: only what was asked stands. */

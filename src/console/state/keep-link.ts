@@ -43,8 +43,9 @@ export function loseStream(state: ConsoleState, { turn: id, why, random, atMs }:
       delayMs: 0,
     });
   const tries = triesOf(turn.link) + 1;
-  const lost = changeTurn(state, { link: { kind: 'lost', tries } });
-  const again = connectAgain(turn, backoffMs(tries, random));
+  const delayMs = backoffMs(tries, random);
+  const lost = changeTurn(state, { link: { kind: 'lost', tries, untilMs: atMs + delayMs } });
+  const again = connectAgain(turn, delayMs);
   return responseId === null || tries > 1
     ? withEffects(lost, ...again)
     : withEffects(lost, ...again, { type: 'reread', turn: id, responseId, delayMs: pollEveryMs });
@@ -125,12 +126,18 @@ export function readResponse(state: ConsoleState, { turn: id, response, atMs }: 
     case 'opening':
       return stay(state);
     case 'lost':
-      return pollAgain(state, turn);
+      return andThen(serverAnswers(state, turn, atMs), (next) => pollAgain(next, turn));
     case 'polling':
       return pollAgain(withPage(state, rebuilt(state, turn, { response, atMs })), turn);
     case 'rereading':
       return fromStart(state, turn);
   }
+}
+
+/** Who is answered need not wait any longer for a stream. What is being tried already is not tried anew. */
+function serverAnswers(state: ConsoleState, turn: Turn, atMs: number): Reduced {
+  if (turn.link.kind !== 'lost' || turn.link.untilMs <= atMs) return stay(state);
+  return withEffects(changeTurn(state, { link: { ...turn.link, untilMs: atMs } }), ...connectAgain(turn, 0));
 }
 
 function rebuilt(
@@ -150,13 +157,12 @@ function pollAgain(state: ConsoleState, turn: Turn): Reduced {
     : withEffects(state, { type: 'reread', turn: turn.id, responseId, delayMs: pollEveryMs });
 }
 
-export function failRead(state: ConsoleState, { turn: id, random }: Of<'read_failed'>): Reduced {
+export function failRead(state: ConsoleState, { turn: id, random, atMs }: Of<'read_failed'>): Reduced {
   const turn = turnOf(state);
   if (turn === null || turn.id !== id) return stay(state);
   if (turn.link.kind === 'lost' || turn.link.kind === 'polling') return pollAgain(state, turn);
   if (turn.link.kind !== 'rereading') return stay(state);
-  const lost = changeTurn(state, { link: { kind: 'lost', tries: 1 }, cursor: -1 });
-  return andThen(withEffects(lost, ...connectAgain({ ...turn, cursor: -1 }, backoffMs(1, random))), (next) =>
-    pollAgain(next, turn),
-  );
+  const delayMs = backoffMs(1, random);
+  const lost = changeTurn(state, { link: { kind: 'lost', tries: 1, untilMs: atMs + delayMs }, cursor: -1 });
+  return andThen(withEffects(lost, ...connectAgain({ ...turn, cursor: -1 }, delayMs)), (next) => pollAgain(next, turn));
 }

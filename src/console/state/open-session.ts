@@ -1,15 +1,16 @@
 // Which conversation is open (C-037, C-054). Whatever was at work in the one before goes on without the page.
 
-import { foldStored } from './from-history.ts';
+import { foldStored, type Folded } from './from-history.ts';
 import { newTurn, type Turn } from './turn.ts';
 import { pausedBy } from './pause.ts';
 import { push } from './page.ts';
 import { maxRows, stay, withEffects, type Reduced } from './reduced.ts';
 import { saveDraft } from './save-draft.ts';
-import { initialState, turnOf, type ConsoleState } from './state.ts';
+import { initialState, turnOf, type ConsoleState, type EndedTurn } from './state.ts';
 import type { Action, RunningTurn } from './action.ts';
 import type { Effect } from './effect.ts';
 import type { Row } from './row.ts';
+import type { StoredTurn } from './stored-turn.ts';
 
 type Of<T extends Action['type']> = Extract<Action, { type: T }>;
 
@@ -62,6 +63,7 @@ export function takeSession(state: ConsoleState, action: Of<'session_loaded'>): 
       paused: pausedBy(session),
     },
     rows: rows.slice(-maxRows),
+    lastTurn: endedBy(turns.at(-1), folded.at(-1)),
     earlier: more || rows.length > maxRows ? 'more' : 'none',
     spent,
     todos: folded.findLast(({ todos }) => todos !== null)?.todos ?? null,
@@ -78,6 +80,12 @@ export function takeSession(state: ConsoleState, action: Of<'session_loaded'>): 
     { type: 'follow' },
   ];
   return running === null ? withEffects(opened, ...reads) : takeUp(opened, running, reads);
+}
+
+function endedBy(turn: StoredTurn | undefined, folded: Folded | undefined): EndedTurn | null {
+  if (turn === undefined || folded === undefined) return null;
+  const { details, spent } = folded;
+  return { id: turn.id, responseId: turn.id, details, spent, tookMs: turn.tookMs ?? null };
 }
 
 /** The task that is at work is followed from its start; event 0 begins its rows. */

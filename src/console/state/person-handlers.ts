@@ -1,5 +1,6 @@
 import { askEarlier } from './load-earlier.ts';
 import { changeComposer, forkAt, kept, recallChip, recallPrompt, submit } from './composer.ts';
+import { connectNow } from './keep-link.ts';
 import { changeChip } from './queue.ts';
 import { changeSearch, moreSessions, moveHighlight, renameSession } from './session-list.ts';
 import { dismissApproval, giveVerdict } from './approvals.ts';
@@ -17,6 +18,7 @@ export const personHandlers: Handlers<PersonAction['type']> = {
   submit: (state, { id, atMs }) => submit(state, id, atMs),
   stop: (state, { atMs }) => stop(state, atMs),
   resume,
+  reconnect_asked: (state) => connectNow(state, 0),
   chip_edited: (state, { id, text }) =>
     kept(changeChip(state, id, (chip) => (chip.state === 'waiting' ? { ...chip, text } : chip))),
   chip_removed: (state, { id }) => kept(changeChip(state, id, (chip) => (chip.state === 'waiting' ? null : chip))),

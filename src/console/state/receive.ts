@@ -6,14 +6,16 @@
 
 import { endTurn, titleOf } from './run-turn.ts';
 import { doubtPause } from './pause.ts';
+import { detailsAfter } from './turn-details.ts';
 import { growRows, restart } from './grow-rows.ts';
 import { saveDraft } from './save-draft.ts';
 import { steerWaiting } from './queue.ts';
 import { upsertApproval } from './approvals.ts';
 import { andThen, changeTurn, stay, withEffects, withPage, type Reduced } from './reduced.ts';
 import { initialState, sessionIdOf, turnOf, type ConsoleState } from './state.ts';
-import { responseOf, type Activity, type Turn, type TurnDetails } from './turn.ts';
+import { responseOf, type Activity, type Turn } from './turn.ts';
 import type { Action, Origin } from './action.ts';
+import type { Effect } from './effect.ts';
 import type { TurnEvent } from './turn-event.ts';
 
 type Received = Extract<Action, { type: 'received' }>;
@@ -65,9 +67,10 @@ function name(state: ConsoleState, responseId: string): Reduced {
   if (turn === null || turn.request.kind === 'named') return stay(state);
   const named = changeTurn(state, { request: { kind: 'named', responseId } });
   const known = { ...named, responses: new Map(state.responses).set(turn.id, responseId) };
-  return state.phase.name === 'stopping'
-    ? withEffects(known, { type: 'cancel', turn: turn.id, responseId })
-    : stay(known);
+  const effects: Effect[] = state.phase.name === 'stopping' ? [{ type: 'cancel', turn: turn.id, responseId }] : [];
+  // The list says of its session that it runs; one that is new comes into the list with its name.
+  if (sessionIdOf(state) !== null) effects.push({ type: 'loadSessions', cursor: null });
+  return withEffects(known, ...effects);
 }
 
 export function takeAll(state: ConsoleState, events: readonly TurnEvent[], atMs: number): Reduced {
@@ -81,7 +84,7 @@ function takeEvent(state: ConsoleState, event: TurnEvent, atMs: number): Reduced
   if (turn === null) return stay(state);
   const page = { rows: state.rows, turn };
   if (event.type === 'ended') return endTurn(state, page, { end: event, atMs });
-  const grown = withActivity(withPage(state, growRows(page, event, atMs)), event, atMs);
+  const grown = withActivity(withDetails(withPage(state, growRows(page, event, atMs)), event), event, atMs);
   switch (event.type) {
     case 'created':
       return openedBy(grown, event);
@@ -99,19 +102,10 @@ function takeEvent(state: ConsoleState, event: TurnEvent, atMs: number): Reduced
     case 'user_message':
       return dropRead(grown, event.messageId);
     case 'file_changed':
-      return stay(
-        withDetails(grown, ({ files }) => (files.includes(event.path) ? {} : { files: [...files, event.path] })),
-      );
     case 'model_switched':
     case 'compacted':
     case 'budget_reached':
     case 'gap':
-      return stay(
-        withDetails(grown, ({ notes, model }) => ({
-          notes: [...notes, noteOf(event)].slice(-100),
-          model: event.type === 'model_switched' ? event.to : model,
-        })),
-      );
     case 'item_added':
     case 'text_delta':
     case 'text_whole':
@@ -131,14 +125,13 @@ function dropRead(state: ConsoleState, messageId: string): Reduced {
 
 function openedBy(
   state: ConsoleState,
-  { sessionId, model, responseId }: Extract<TurnEvent, { type: 'created' }>,
+  { sessionId, responseId }: Extract<TurnEvent, { type: 'created' }>,
 ): Reduced {
-  const known = withDetails(state, () => ({ model }));
-  if (sessionId === null || sessionIdOf(state) === sessionId) return stay(known);
+  if (sessionId === null || sessionIdOf(state) === sessionId) return stay(state);
   const asked = state.rows.findLast(({ kind }) => kind === 'user');
   const title = asked?.kind === 'user' ? titleOf(asked.text) : '';
   const opened: ConsoleState = {
-    ...known,
+    ...state,
     session: { kind: 'open', id: sessionId, title, tip: responseId, paused: 'no' },
     files: [],
     todos: null,
@@ -153,24 +146,10 @@ function openedBy(
   });
 }
 
-function withDetails(state: ConsoleState, change: (details: TurnDetails) => Partial<TurnDetails>): ConsoleState {
+function withDetails(state: ConsoleState, event: TurnEvent): ConsoleState {
   const turn = turnOf(state);
-  return turn === null ? state : changeTurn(state, { details: { ...turn.details, ...change(turn.details) } });
-}
-
-function noteOf(
-  event: Extract<TurnEvent, { type: 'model_switched' | 'compacted' | 'budget_reached' | 'gap' }>,
-): string {
-  switch (event.type) {
-    case 'model_switched':
-      return `Model ${event.from} → ${event.to}: ${event.reason}`;
-    case 'compacted':
-      return `History compacted: ${event.tokensBefore} → ${event.tokensAfter} tokens`;
-    case 'budget_reached':
-      return `Budget reached: ${event.budget}`;
-    case 'gap':
-      return `Part of the record is missing: ${event.reason}`;
-  }
+  const details = turn === null ? null : detailsAfter(turn.details, event);
+  return turn === null || details === null || details === turn.details ? state : changeTurn(state, { details });
 }
 
 function withActivity(state: ConsoleState, event: TurnEvent, atMs: number): ConsoleState {

@@ -29,7 +29,11 @@ export interface ToolItem {
   readonly state: ToolState;
   /** One line, at most 64 characters (C-021). */
   readonly brief: string;
-  /** Null: there is nothing to open. */
+  /** What it was called with, in one line: its command, its path; empty where nobody told. */
+  readonly asked: string;
+  /** The arguments, whole where they have room; null: nobody told. */
+  readonly input: string | null;
+  /** What it brought beside the brief; null: nothing. */
   readonly detail: string | null;
   /** Place in the output, by which an attempt that was given up takes it along. */
   readonly index: number;
@@ -38,7 +42,7 @@ export interface ToolItem {
 /** One uninterrupted streak of calls (C-020). Figures of its header: `countsOf`. */
 export interface ToolCard {
   readonly items: readonly ToolItem[];
-  /** UTF-8, of all details together. */
+  /** UTF-8, of all inputs and details together. */
   readonly detailBytes: number;
   readonly startedMs: number;
   /** Of the last change. */

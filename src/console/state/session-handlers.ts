@@ -2,6 +2,7 @@ import { changeAttachment } from './composer.ts';
 import { forgetSession, seeSession, settleSearch, takeSessions } from './session-list.ts';
 import { loadApprovals } from './approvals.ts';
 import { missSession, restoreRows, takeFound, takeSession } from './open-session.ts';
+import { sessionIdOf } from './state.ts';
 import { stay } from './reduced.ts';
 import { takeEarlier } from './load-earlier.ts';
 import type { Handlers } from './handlers.ts';
@@ -13,7 +14,8 @@ export const sessionHandlers: Handlers<SessionAction['type']> = {
   rows_restored: (state, { rows, draft }) => restoreRows(state, rows, draft),
   session_missing: missSession,
   earlier_loaded: takeEarlier,
-  approvals_loaded: (state, { approvals }) => loadApprovals(state, approvals),
+  approvals_loaded: (state, { sessionId, approvals }) =>
+    sessionIdOf(state) === sessionId ? loadApprovals(state, approvals) : stay(state),
   files_loaded: (state, { files }) => stay({ ...state, files }),
   sessions_loaded: takeSessions,
   session_seen: (state, { session }) => seeSession(state, session),

@@ -76,6 +76,8 @@ export type AnswerState =
   | { readonly kind: 'conflict' }
   /** No longer pending: `approval.status` says why. */
   | { readonly kind: 'closed' }
+  /** Put away; the server's list does not bring it back. */
+  | { readonly kind: 'dismissed' }
   | { readonly kind: 'failed'; readonly message: string };
 
 /** Messages that wait, in order (C-045). */
@@ -119,7 +121,8 @@ export interface EndedTurn {
   readonly responseId: string | null;
   readonly details: TurnDetails;
   readonly spent: Spent;
-  readonly tookMs: number;
+  /** Null: it is not told. */
+  readonly tookMs: number | null;
 }
 
 export type Share =

@@ -13,7 +13,10 @@ export function statusText(state: ConsoleState, nowMs = state.nowMs): string | n
   if (turn === null) return state.network === 'offline' ? 'Offline' : null;
   if (phase.name === 'stopping') return 'Stopping…';
   if (state.network === 'offline') return 'Offline · the agent goes on';
-  if (turn.link.kind === 'lost' || turn.link.kind === 'rereading' || triedAgain(turn.link)) return 'Reconnecting…';
+  if (isReconnecting(state)) {
+    const leftMs = nextTryMs(state, nowMs);
+    return leftMs === null ? 'Reconnecting…' : `Reconnecting… · next try in ${durationText(leftMs)}`;
+  }
   const asks = state.approvals.some(
     (card) => card.approval.response_id === responseOf(turn) && needsPerson(card) && !hasExpired(card.approval, nowMs),
   );
@@ -21,8 +24,16 @@ export function statusText(state: ConsoleState, nowMs = state.nowMs): string | n
   return isPaused(state) ? 'Paused' : activityText(turn.activity, nowMs);
 }
 
-function triedAgain(link: { readonly kind: string; readonly tries?: number }): boolean {
-  return link.kind === 'opening' && (link.tries ?? 0) > 0;
+export function isReconnecting(state: ConsoleState): boolean {
+  const link = turnOf(state)?.link;
+  return link?.kind === 'lost' || link?.kind === 'rereading' || (link?.kind === 'opening' && link.tries > 0);
+}
+
+/** How long it is still waited before the server is asked again; null: it is not, or for less than a person notices. */
+export function nextTryMs(state: ConsoleState, nowMs = state.nowMs): number | null {
+  const link = turnOf(state)?.link;
+  const leftMs = link?.kind === 'lost' ? link.untilMs - nowMs : 0;
+  return leftMs < 1_000 ? null : leftMs;
 }
 
 function activityText(activity: Activity, nowMs: number): string {

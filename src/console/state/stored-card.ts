@@ -89,6 +89,8 @@ function itemOf(value: unknown): ToolItem | null {
     name,
     brief,
     state,
+    asked: '',
+    input: null,
     detail: typeof detail === 'string' ? detail : null,
     index: -1,
   };

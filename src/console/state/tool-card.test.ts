@@ -1,6 +1,15 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { countsOf, finishedItem, maxDetailBytes, newCard, withItem } from './tool-card.ts';
+import {
+  cardText,
+  completeItem,
+  countsOf,
+  finishedItem,
+  maxDetailBytes,
+  newCard,
+  startedItem,
+  withItem,
+} from './tool-card.ts';
 import { cutToBytes, utf8Bytes } from './utf8.ts';
 import { decodeCard, encodeCard, maxCardBytes } from './stored-card.ts';
 import { fromSnapshot, maxSnapshotBytes, toSnapshot } from './snapshot.ts';
@@ -32,6 +41,25 @@ test('C-022: later details of a card give way to earlier ones', () => {
   expect(card.detailBytes).toBe(maxDetailBytes);
 });
 
+test('C-020: a call tells what it was made with, before its result and after; both count as the card’s', () => {
+  const input = '{"command":"npm  test"}';
+  const started = startedItem({ id: 'c1', name: 'bash', input }, 0, maxDetailBytes);
+  expect(started).toMatchObject({ asked: 'npm test', input, detail: null });
+  const card = newCard(started, 0);
+  expect(card.detailBytes).toBe(input.length);
+  const done = completeItem(card, 0, { ...outcome, id: 'c1', name: 'bash', preview: 'line\nline', atMs: 1 });
+  expect(done).toMatchObject({ items: [{ asked: 'npm test', input, detail: 'line\nline', state: 'ok' }] });
+  expect(done.detailBytes).toBe(input.length + 9);
+  expect(cardText(done)).toBe('read · ✓ ok\nnpm test\nline\nline');
+  const large = startedItem(
+    { id: 'c2', name: 'write', input: `{"path":"a","content":"${'é'.repeat(99_999)}"}` },
+    0,
+    1e6,
+  );
+  expect([large.asked, utf8Bytes(large.input ?? '') <= 65_536]).toEqual(['a', true]);
+  expect(startedItem({ id: null, name: 'list', input: '{}' }, 0, 1).input).toBeNull();
+});
+
 test('bytes are those of UTF-8, and a cut never parts a pair', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.nat(40), (text, bytes) => {
@@ -48,6 +76,9 @@ const anyItem: fc.Arbitrary<ToolItem> = fc.record({
   name: fc.string({ minLength: 1, maxLength: 128 }),
   state: fc.constantFrom('ok', 'failed', 'stopped', 'running', 'waiting'),
   brief: fc.string({ maxLength: 64 }),
+  // A card that is kept is of the simple mode, which tells no arguments.
+  asked: fc.constant(''),
+  input: fc.constant(null),
   detail: fc.option(fc.string({ minLength: 1 })),
   index: fc.constant(-1),
 });
@@ -68,6 +99,8 @@ test('C-022: however large a card is, each stored text keeps to its cap and no c
     name: 'n'.repeat(128),
     state: 'ok',
     brief,
+    asked: '',
+    input: null,
     detail,
     index: -1,
   });

@@ -1,9 +1,12 @@
 // A card of calls: what is added to it and counted in it (C-020 to C-023). Where a card stands among the rows is not decided here.
 
+import { askedLine } from './call-arguments.ts';
 import { collapse, cutToBytes, shorten, utf8Bytes } from './utf8.ts';
 import type { ToolCard, ToolItem, ToolState } from './row.ts';
 
 export const maxDetailBytes = 229_376;
+/** A text that a call writes may leave little for what the calls after it bring. */
+const maxInputBytes = 65_536;
 const maxBriefUnits = 64;
 const maxNameUnits = 128;
 
@@ -41,17 +44,35 @@ export function cardTitle({ total }: ToolCounts): string {
 }
 
 export function newCard(item: ToolItem, atMs: number): ToolCard {
-  return { items: [item], detailBytes: utf8Bytes(item.detail ?? ''), startedMs: atMs, changedMs: atMs };
+  return { items: [item], detailBytes: bytesOf(item), startedMs: atMs, changedMs: atMs };
 }
 
 export function withItem(card: ToolCard, item: ToolItem, atMs: number): ToolCard {
-  const detailBytes = card.detailBytes + utf8Bytes(item.detail ?? '');
+  const detailBytes = card.detailBytes + bytesOf(item);
   return { ...card, items: [...card.items, item], detailBytes, changedMs: atMs };
 }
 
-/** A call that begins to run. */
-export function startedItem({ id, name }: Pick<ToolItem, 'id' | 'name'>, index: number): ToolItem {
-  return { id, name: shorten(name, maxNameUnits), state: 'running', brief: '', detail: null, index };
+function bytesOf({ input, detail }: Pick<ToolItem, 'input' | 'detail'>): number {
+  return utf8Bytes(input ?? '') + utf8Bytes(detail ?? '');
+}
+
+interface ToolStart extends Pick<ToolItem, 'id' | 'name'> {
+  readonly input?: string;
+}
+
+/** A call that begins to run. @param room  Bytes that its arguments may take of its card. */
+export function startedItem({ id, name, input }: ToolStart, index: number, room: number): ToolItem {
+  const asked = input === undefined ? '' : askedLine(input);
+  return {
+    id,
+    name: shorten(name, maxNameUnits),
+    state: 'running',
+    brief: '',
+    asked,
+    input: input === undefined || asked === '' ? null : fitted(input, Math.min(room, maxInputBytes)),
+    detail: null,
+    index,
+  };
 }
 
 /** A call that is over. @param room  Bytes that its detail may take of its card. */
@@ -64,6 +85,8 @@ export function finishedItem({ id, name, ok, ...said }: ToolOutcome, index: numb
     name: shorten(name, maxNameUnits),
     state: ok ? 'ok' : 'failed',
     brief,
+    asked: '',
+    input: null,
     detail: detail === null ? null : fitted(detail, room),
     index,
   };
@@ -74,7 +97,12 @@ export function completeItem(card: ToolCard, at: number, outcome: ToolOutcome & 
   const before = card.items[at];
   if (before === undefined) return card;
   const others = card.detailBytes - utf8Bytes(before.detail ?? '');
-  const item = finishedItem({ ...outcome, id: before.id, name: before.name }, before.index, maxDetailBytes - others);
+  const { id, name, asked, input } = before;
+  const item = {
+    ...finishedItem({ ...outcome, id, name }, before.index, maxDetailBytes - others),
+    asked,
+    input,
+  };
   return {
     ...card,
     items: card.items.with(at, item),
@@ -87,11 +115,16 @@ export function isOpen({ state }: ToolItem): boolean {
   return state === 'running' || state === 'waiting';
 }
 
+/** Something of it is at work; what waits for a person is not. */
+export function isRunning({ items }: Pick<ToolCard, 'items'>): boolean {
+  return items.some(({ state }) => state === 'running');
+}
+
 /** What still runs at the end of a turn was stopped. The same card where nothing did. */
 export function settleCard<T extends ToolCard>(card: T, atMs: number): T {
   if (!card.items.some(isOpen)) return card;
   const items = card.items.map((item): ToolItem => (isOpen(item) ? { ...item, state: 'stopped' } : item));
-  return { ...card, items, changedMs: atMs };
+  return { ...card, items, changedMs: isRunning(card) ? atMs : card.changedMs };
 }
 
 export function briefOf(summary: string): string {
@@ -108,8 +141,8 @@ export function fitted(text: string, bytes: number): string | null {
 /** For the clipboard: the calls of a card, each with what it brought. */
 export function cardText({ items }: Pick<ToolCard, 'items'>): string {
   return items
-    .map(({ name, state, brief, detail }) =>
-      [brief === '' ? `${name} · ${state}` : brief, detail ?? ''].join('\n').trim(),
+    .map(({ name, state, brief, asked, detail }) =>
+      [brief === '' ? `${name} · ${state}` : brief, ...[asked, detail ?? ''].filter((text) => text !== '')].join('\n'),
     )
     .join('\n\n');
 }

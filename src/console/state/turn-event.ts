@@ -30,7 +30,14 @@ export type TurnEvent =
   /** All that one place of the output said; fills in what its deltas left out. */
   | { readonly type: 'text_whole'; readonly text: string; readonly index: number }
   | { readonly type: 'reasoning_delta'; readonly text: string; readonly index: number | null }
-  | { readonly type: 'tool_start'; readonly id: string | null; readonly name: string; readonly index: number | null }
+  | {
+      readonly type: 'tool_start';
+      readonly id: string | null;
+      readonly name: string;
+      readonly index: number | null;
+      /** JSON, as the model wrote it; absent: this transport tells none. */
+      readonly input?: string;
+    }
   | {
       readonly type: 'tool_result';
       readonly id: string | null;

@@ -6,6 +6,7 @@ import { failCancel, markSent } from './stop-turn.ts';
 import { receive, takeAll } from './receive.ts';
 import { refuseDecision, takeDecision } from './approvals.ts';
 import { stay } from './reduced.ts';
+import { takeBack } from './take-back.ts';
 import { turnOf } from './state.ts';
 import type { Handlers } from './handlers.ts';
 import type { TurnAction } from './action.ts';
@@ -21,6 +22,7 @@ export const turnHandlers: Handlers<TurnAction['type']> = {
     const end = bareEnd(endingOf({ text: message, status }));
     return endTurn(state, { rows: state.rows, turn }, { end, atMs });
   },
+  signed_out: takeBack,
   attached: (state, { turn }) => attached(state, turn),
   stream_lost: loseStream,
   poll_only: (state, { turn }) => pollOnly(state, turn),

@@ -16,7 +16,8 @@ export type SendEffect = Extract<Effect, { type: 'send' | 'sendSimple' }>;
 export type Link =
   /** `tries`: streams in a row that broke off without an event. */
   | { readonly kind: 'opening' | 'live'; readonly tries: number }
-  | { readonly kind: 'lost'; readonly tries: number }
+  /** `untilMs`: when it is tried again. */
+  | { readonly kind: 'lost'; readonly tries: number; readonly untilMs: number }
   /** No slot for a stream, or none to be had: the response is read again and again. */
   | { readonly kind: 'polling' }
   /** The response is being read, because an event is missing or the cursor is unknown. */

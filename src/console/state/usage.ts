@@ -30,6 +30,11 @@ function count(figure: number): string {
   return figure.toLocaleString('en-GB');
 }
 
+/** Null where it is not told. */
+export function tookText({ tookMs }: { readonly tookMs: number | null }): string | null {
+  return tookMs === null ? null : durationText(tookMs);
+}
+
 /** `42 s`, `3 min 5 s`, `1 h 2 min`, `6 days`. */
 export function durationText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
@@ -37,5 +42,5 @@ export function durationText(ms: number): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
   const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.round(hours / 24)} days`;
 }

@@ -138,7 +138,7 @@ describe.each(['task', 'agent'] as const)('over the transport %s', (transport) =
         turn: 'x',
         place: 0,
         kind: 'tool_run',
-        items: [{ id: null, name: 'old', state: 'ok', brief: '', detail: null, index: -1 }],
+        items: [{ id: null, name: 'old', state: 'ok', brief: '', asked: '', input: null, detail: null, index: -1 }],
         detailBytes: 0,
         startedMs: 0,
         changedMs: 0,

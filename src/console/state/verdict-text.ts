@@ -13,9 +13,9 @@ export function verdictText({ approval, answer }: ApprovalCard, expired: boolean
     case 'denied':
       return `${other}Denied${by}${note}`;
     case 'answered':
-      return `${other}Answered${by}${note}`;
+      return `${other}${decision?.decision === 'decline' ? 'Not answered' : 'Answered'}${by}${note}`;
     case 'resolved':
-      return `${other}Resolved${by}${note}`;
+      return `${other}${resolutions[decision?.decision ?? ''] ?? 'Resolved'}${by}${note}`;
     case 'cancelled':
       return 'No longer pending: the task was stopped';
     case 'expired':
@@ -24,6 +24,17 @@ export function verdictText({ approval, answer }: ApprovalCard, expired: boolean
     case 'uncertain':
       return expired || hasExpired(approval, 0) ? 'Expired' : 'No longer pending';
   }
+}
+
+const resolutions: Readonly<Record<string, string>> = {
+  retry: 'Run again',
+  abort: 'Given up',
+  result: 'Went on with a result given',
+};
+
+/** Whether it went on as the call had asked for. */
+export function wasGranted({ decision }: Pick<Approval, 'decision'>): boolean {
+  return decision !== null && ['approve', 'answer', 'retry', 'result'].includes(decision.decision);
 }
 
 export function hasExpired({ status, expires_at }: Approval, nowMs: number): boolean {

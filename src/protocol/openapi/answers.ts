@@ -197,6 +197,7 @@ const turn = open({
   object: z.literal('session.turn'),
   status: responseStatus,
   created_at: seconds,
+  reins_took_ms: count.optional().describe('Absent while it goes on'),
   user: z.string(),
   assistant: z.string(),
   tools: many(open({ call_id: z.string(), name: z.string(), arguments: z.string() })),

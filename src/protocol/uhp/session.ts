@@ -41,6 +41,8 @@ export type TurnItem = UhpSpent & {
   readonly object: 'session.turn';
   readonly status: ResponseStatus;
   readonly created_at: number;
+  /** From there to its end, waits for people and all; absent while it goes on. */
+  readonly reins_took_ms?: number;
   readonly user: string;
   /** The final text; empty: there is none yet. */
   readonly assistant: string;
