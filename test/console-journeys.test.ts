@@ -61,7 +61,8 @@ describeInChromium('C-090: journeys', (browser) => {
     await expectAccessible(page);
 
     await page.getByRole('button', { name: /^Files/ }).click();
-    await page.getByRole('button', { name: /a\.md/ }).first().click();
+    const files = page.getByRole('complementary', { name: 'Files' });
+    await files.getByRole('button', { name: /a\.md/ }).first().click();
     await page.getByRole('dialog').getByText('# Title').waitFor();
     await expectAccessible(page);
     const [download] = await Promise.all([
@@ -116,10 +117,16 @@ describeInChromium('C-090: journeys', (browser) => {
     await send(page, 'ask');
     await page.getByRole('region', { name: /Approval needed: bash/ }).waitFor();
     await expectAccessible(page);
+    await expect.poll(() => page.title()).toBe('● ask · Reins');
     await page.reload();
     await page.getByRole('textbox', { name: /Reason/ }).fill('not today');
     await button(page, 'Deny').click();
     await ends(page, 1, finished);
+    await expect.poll(() => page.title()).toBe('ask · Reins');
+    // C-051, C-037: what was decided, and what the turn took, is read again later.
+    await page.reload();
+    await page.getByRole('region', { name: 'Denied by owner · not today: bash' }).waitFor();
+    await button(page, 'Details').waitFor();
     expect(JSON.stringify(bench.model.asked('ask').at(-1)?.body)).toContain('not today');
 
     await send(page, 'ask twice');

@@ -86,8 +86,15 @@ describeInChromium('C-039: the page and the network', (browser) => {
     first.child.kill('SIGKILL');
     await first.ended;
     await page.getByText('Reconnecting…').first().waitFor();
+    const tryNow = page.getByRole('button', { name: 'Try now' });
+    await page
+      .getByText(/Reconnecting… · next try in \d+ s/)
+      .first()
+      .waitFor();
+    await tryNow.waitFor();
     gate.open();
     await start();
+    await tryNow.click({ timeout: 1_000 }).catch(() => {});
     await ends(page, 1, finished);
     expect(await shown(page)).toEqual(rows);
     const { body } = await connectTo(server.url).send('GET', '/v1/sessions');

@@ -135,6 +135,12 @@ describeInChromium('a newcomer at the console', (browser) => {
       'bash waits for your decision',
       'bash: Allowed once by owner',
     ]);
+    // C-020: what the call was made with stays to be read, and a reload changes nothing.
+    const told = page.locator('.tool-now').getByText('bash echo one');
+    await told.waitFor();
+    await page.reload();
+    await told.waitFor();
+    await page.getByRole('region', { name: 'Allowed once by owner: bash' }).getByText('bash echo one').waitFor();
     await opened.expectNoProblems();
   });
 

@@ -208,11 +208,11 @@ describeInChromium('the panels', (browser) => {
     await page.getByRole('button', { name: 'Rename Draft the release notes for 2.4' }).press('Enter');
     await page.getByRole('textbox', { name: 'Title' }).press('Escape');
     await expect.poll(() => focused(page)).toBe(await item.textContent());
-    await opened.play([{ type: 'failed', id: 'x', message: 'No.', atMs: 0 } as Scene[number]]);
+    await opened.play([{ type: 'failed', id: 'x', message: 'No.', atMs: 0 }]);
     await page.getByRole('button', { name: 'Dismiss' }).press('Enter');
     expect(await focused(page)).toBe('Message');
     await item.focus();
-    await opened.play([{ type: 'session_deleted', sessionId: 'hsess_3', atMs: 0 } as Scene[number]]);
+    await opened.play([{ type: 'session_deleted', sessionId: 'hsess_3', atMs: 0 }]);
     expect(await page.evaluate('document.activeElement.className')).toBe('session-open');
   });
 
@@ -311,7 +311,7 @@ describeInChromium('the panels', (browser) => {
     await foot.getByRole('button', { name: 'Details' }).click();
     await expect(page.getByRole('dialog').locator('dd').allTextContents()).resolves.toContain('$0.0412');
     await opened.show(longScene(1));
-    await expect(foot.textContent()).resolves.toBe('session about $1.27');
+    await expect(foot.textContent()).resolves.toBe('demo · session about $1.27Details');
   });
 
   test('C-047: what can be had comes first, all of the picker is in sight, and what cannot says how it would be', async () => {

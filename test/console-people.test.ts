@@ -28,7 +28,11 @@ describe('C-090 6: approvals', () => {
     again.console.dispatch(verdict(again.state, 'deny', 'not today'));
     await again.until(isReady);
     expect(again.shown).toEqual(['U', 'T[bash ok, bash failed]', 'A"Both."', 'S']);
-    expect(again.state.approvals.map(({ approval }) => approval.status)).toEqual(['approved', 'denied']);
+    const verdicts = ['approved', 'denied'];
+    expect(again.state.approvals.map(({ approval }) => approval.status)).toEqual(verdicts);
+    using later = again.reload();
+    await later.until((state) => isReady(state) && state.approvals.length === 2);
+    expect(later.state.approvals.map(({ approval }) => approval.status)).toEqual(verdicts);
     expect(JSON.stringify(place.model.asked('tools').at(-1)?.body)).toContain('not today');
   });
 
@@ -151,9 +155,7 @@ describe('C-054: sessions', () => {
     expect(await tab.console.files.preview(file, signal)).toEqual({ kind: 'text', text: 'x', whole: true });
     tab.console.files.download(file);
     tab.console.files.downloadAll(tab.path.slice(3), 'All: of it');
-    await expect
-      .poll(() => tab.saved.map(({ name }) => name).toSorted())
-      .toEqual(['a.txt', `${tab.path.slice(3)}.zip`]);
+    await expect.poll(() => tab.saved.map(({ name }) => name).toSorted()).toEqual(['All_ of it.zip', 'a.txt']);
   });
 
   test('C-038: older turns are read back to the first one', async () => {
@@ -168,5 +170,38 @@ describe('C-054: sessions', () => {
     await again.until((state) => isReady(state) && state.rows.length > 0);
     expect(again.shown).toEqual(tab.shown);
     expect(again.state.earlier).toBe('none');
+  });
+
+  test('C-037: of past turns only those that called something, and the newest one, are read by themselves', async () => {
+    await using place = await openPlace();
+    using tab = place.open();
+    for (const text of ['a', 'write', 'b', 'c', 'd']) {
+      tab.say(text);
+      await tab.until(isReady);
+    }
+    const asked: string[] = [];
+    const counting: typeof fetch = (input, init) => {
+      asked.push(input instanceof Request ? input.url : input.toString());
+      return fetch(input, init);
+    };
+    using other = place.open({ path: tab.path, fetch: counting });
+    await other.until((state) => isReady(state) && state.rows.length > 0);
+    expect(other.shown).toEqual(tab.shown);
+    expect(asked.filter((url) => url.includes('/v1/responses/'))).toHaveLength(2);
+    expect(other.state.lastTurn).toMatchObject({ details: { model: tab.state.lastTurn?.details.model } });
+    expect(other.state.lastTurn?.tookMs).toBeGreaterThan(0);
+  });
+
+  test('a new title is shown in the other tabs of the browser', async () => {
+    await using place = await openPlace();
+    const browser = openBrowser();
+    using tab = place.open({ browser });
+    tab.say('hello');
+    const { session } = await tab.until((state) => isReady(state) && state.sessions.items.length > 0);
+    using other = place.open({ browser, path: tab.path });
+    await other.until((state) => isReady(state) && state.sessions.items.length > 0);
+    const sessionId = session.kind === 'open' ? session.id : '';
+    tab.console.dispatch({ type: 'session_renamed', sessionId, title: 'Another name' });
+    await other.until((state) => state.session.kind === 'open' && state.session.title === 'Another name');
   });
 });

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInChromium } from './support/chromium.ts';
+import { ends, message, send } from './support/console-steps.ts';
 import { key } from './support/uhp.ts';
 import { openConsolePage, startConsoleServer, type ConsoleServer } from './support/console-page.ts';
 import type { Page } from 'playwright-core';
@@ -60,6 +61,24 @@ describeInChromium('C-062: signing in', (browser) => {
     await other.reload();
     await field(other).waitFor();
     await browserOfAda.expectNoProblems(/status of 40[14]/);
+  });
+
+  test('C-047: a message that is sent when the sign-in is gone is in the box again after the next one', async () => {
+    await using opened = await openConsolePage(await browser(), { server });
+    const { page, context } = opened;
+    await send(page, 'say hello');
+    await ends(page, 1);
+    for (const text of ['say it again', 'say it once more']) {
+      await context.clearCookies();
+      await send(page, text);
+      await field(page).waitFor();
+      await type(page, key);
+      await expect.poll(() => message(page).inputValue()).toBe(text);
+      await ends(page, 1);
+    }
+    await page.keyboard.press('Enter');
+    await ends(page, 2);
+    await opened.expectNoProblems(/status of 401/);
   });
 
   test('B127: the key is in no request but the one that signs in, and there in its body', async () => {

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { call, createGate, hold, reply, say, startModel, text, type Gate } from './support/model.ts';
 import { connectTo, ended, until, whole, type Answer, type Uhp } from './support/uhp.ts';
 import { eventually, listAsked } from './support/asking-server.ts';
+import { needsOneServer } from './support/cluster-in-process.ts';
 import { startServer, type TestServer } from './support/server.ts';
 import { temporaryFolder } from './support/folders.ts';
 
@@ -167,9 +168,11 @@ describe('UR-53: what may be spent a day', () => {
 });
 
 describe('UD-59: more tasks than may work at once', () => {
+  const oneQueue = 'each server has places and a queue of its own';
   const oneAtOnce = { concurrentTasks: 1, queuedTasks: 1 };
 
   test('the next is accepted and waits, the one after it is refused with nothing written; they begin in order', async () => {
+    needsOneServer(oneQueue);
     const { uhp, gate, asked } = await open(oneAtOnce);
     const { body: first } = await background(uhp, 'held');
     const second = await uhp.stream({ input: 'second' });
@@ -209,6 +212,7 @@ describe('UD-59: more tasks than may work at once', () => {
   });
 
   test('its waiting counts against its time', async () => {
+    needsOneServer(oneQueue);
     const { uhp, asked } = await open(oneAtOnce);
     await background(uhp, 'held');
     const { body } = await uhp.create({ input: 'second', timeout_seconds: 1 });
@@ -229,6 +233,7 @@ describe('UD-59: more tasks than may work at once', () => {
   });
 
   test('what waited, and what worked, goes on after a restart, still one at a time', async () => {
+    needsOneServer(oneQueue);
     const place = await open(oneAtOnce);
     const { body: first } = await background(place.uhp, 'held');
     const { body: second } = await background(place.uhp, 'held too');

@@ -20,8 +20,8 @@ import type { Store } from '../src/stores/store.ts';
 
 type OpenStore = () => Store | Promise<Store>;
 
-/** What a script costs is mostly waiting, so several are played at once. */
-describe.concurrent('E-889', () => {
+/** What a script costs is mostly waiting, so several are played at once; the first ones wait for all that is started. */
+describe.concurrent('E-889', { timeout: 90_000 }, () => {
   describeWithTemporal('over SQLite', (server) => {
     describeDriver('Temporal, with two workers,', async (agents) => {
       const folder = mkdtempSync(join(tmpdir(), 'reins-temporal-'));

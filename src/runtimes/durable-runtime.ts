@@ -52,6 +52,11 @@ export function createDurableRuntime(
     cancel: verb((runId) => runs.cancel(runId)),
     compact: verb(async (name, request = {}) => {
       const { runId } = await runs.find(name);
+      // Between two steps there is nobody who would remember it.
+      if (services.scheduler !== undefined)
+        throw new RuntimeStateError(
+          'A run that a scheduler gives out step by step shortens its conversation only by itself.',
+        );
       if (!services.runs.compact(runId, request)) throw new RuntimeStateError('This run is not at work here.');
     }),
     send: verb((target, message, options) => send(services, { target, message, ...options })),

@@ -87,7 +87,10 @@ export interface Runtime extends AsyncDisposable {
   pause(runId: string): Promise<void>;
   /** With all that works for it. Answers within a second; a run that is still stopping is `running` (E-812). */
   cancel(runId: string): Promise<RunStatus>;
-  /** Shortens the conversation before the next step (E-440). @throws RuntimeStateError  The run is not at work here. */
+  /**
+   * Shortens the conversation before the next step (E-440).
+   * @throws RuntimeStateError  The run is not at work here, or a scheduler (Temporal) gives out its steps.
+   */
   compact(runId: string, request?: { readonly instructions?: string }): Promise<void>;
   /**
    * `steer`: read at the next step of a run at work. `follow-up`: a run of its own behind what its session works on.

@@ -5,7 +5,7 @@ import { spentByAll } from '../views/session-spending.ts';
 import { statusOf, toSession, toTurn, type TurnItem, type UhpSession, type UhpSpent } from '../views/session-views.ts';
 import type { Services } from './services.ts';
 import type { SessionFilter } from '../stores/session-store.ts';
-import type { SessionRecord } from '../stores/store.ts';
+import type { RunRecord, SessionRecord } from '../stores/store.ts';
 
 export interface SessionQuery {
   /** May be invented, and then fits nothing. */
@@ -75,6 +75,13 @@ export async function readTurns(services: Services, principal: string, name: str
   return { turns, ...spentByAll(turns) };
 }
 
+/** By its log: what was imported has ended before it was stored. Null: it has not. */
+async function endOf({ store }: Services, { runId, status, lastSeq }: RunRecord): Promise<number | null> {
+  if (status === 'running') return null;
+  const [last] = await store.readEvents(runId, { after: lastSeq - 1, limit: 1 });
+  return last?.at ?? null;
+}
+
 /** Each is read when it is asked for. @param page  Absent: all. */
 export async function* turnsOf(
   services: Services,
@@ -88,7 +95,8 @@ export async function* turnsOf(
     const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
     const inputItems = first?.type === 'run-started' ? (first.data.task?.inputItems ?? []) : [];
     const [response, files] = [await responseOf(services, run), await store.filesOfRun(runId)];
-    const { createdAtMs, endedAtMs } = run;
+    const { createdAtMs } = run;
+    const endedAtMs = await endOf(services, run);
     const item = toTurn({ runId, sessionId, createdAtMs, endedAtMs, response, inputItems, files });
     yield { turn: run.turn, item };
   }

@@ -396,6 +396,7 @@ export function longScene(turns: number, prefix = 'resp_h'): Scene {
       response: {
         id: `${prefix}${at}`,
         status: 'completed',
+        model: 'demo',
         output: [
           {
             id: 'i1',

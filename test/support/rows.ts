@@ -24,7 +24,7 @@ export function rowsOf(data: string): ReadonlyMap<string, readonly Row[]> {
       ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
       : "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'";
   const names = select(data, listing).map(({ name }) => String(name));
-  const tables = names.filter((name) => name !== 'owners');
+  const tables = names.filter((name) => name !== 'owners' && name !== 'commits');
   return new Map(tables.map((table) => [table, select(data, `SELECT * FROM ${table}`)]));
 }
 

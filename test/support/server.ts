@@ -24,7 +24,8 @@ export interface ServerOptions extends Parts {
 
 /** The server as `reins serve` composes it, in this process: real HTTP, a real database. With `REINS_TEST_CLUSTER` several. */
 export function startServer(options: ServerOptions): Promise<TestServer> {
-  return clusterSize > 1 ? startBalanced(options, startOne) : startOne(options);
+  const isOneOfItsOwn = clusterSize === 1 || options.env?.['REINS_DATABASE_URL'] !== undefined;
+  return isOneOfItsOwn ? startOne(options) : startBalanced(options, startOne);
 }
 
 async function startOne({ data, env = {}, settings = {}, ...parts }: ServerOptions): Promise<TestServer> {

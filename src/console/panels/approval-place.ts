@@ -22,14 +22,14 @@ export function approvalsOf(
 
 /**
  * Those whose call has no row: of a sub-agent, or of a time that is not shown.
- * @param of  A turn that is over: what was decided in it. `now`: what waits, and what was decided in the turn at work.
+ * @param of  A turn that is over: what was decided in it. Null: what waits, and what was decided in the turn at work.
  */
-export function looseApprovals(state: Placed, of: TurnId | 'now'): readonly ApprovalCard[] {
-  const turn = of === 'now' ? (turnOf(state)?.id ?? null) : of;
+export function looseApprovals(state: Placed, of: TurnId | null): readonly ApprovalCard[] {
+  const turn = of ?? turnOf(state)?.id ?? null;
   const responseId = turn === null ? null : responseIdOf(state, turn);
   const meant = state.approvals.filter(
     ({ approval, answer }) =>
-      answer.kind !== 'dismissed' && (isUndecided(approval) ? of === 'now' : approval.response_id === responseId),
+      answer.kind !== 'dismissed' && (isUndecided(approval) ? of === null : approval.response_id === responseId),
   );
   if (meant.length === 0) return none;
   const placed = new Set(

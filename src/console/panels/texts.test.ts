@@ -81,7 +81,7 @@ test('an approval stands with its call; where that has no row at the end of its 
     approvals: [own, loose, waits, away],
   };
   expect(state.rows.map((each) => approvalsOf(each as ToolRow, state))).toEqual([[], [own]]);
-  expect(['resp_0', 'm1', 'now'].map((each) => looseApprovals(state, each))).toEqual([[], [loose], [waits]]);
+  expect(['resp_0', 'm1', null].map((each) => looseApprovals(state, each))).toEqual([[], [loose], [waits]]);
 });
 
 test.each([

@@ -55,7 +55,7 @@ export function Transcript() {
             </button>
           )}
           <Turns />
-          <LooseApprovals of="now" />
+          <LooseApprovals of={null} />
           <TurnFoot />
         </div>
       </div>
@@ -130,11 +130,11 @@ const StretchView = memo(function StretchView({ stretch: { rows }, turnBefore, o
   );
 });
 
-/** @param of  A turn that is over: its rows stay as they are. `now`: of all else, as it goes on. */
-function LooseApprovals({ of }: { readonly of: TurnId | 'now' }): ReactNode {
+/** @param of  A turn that is over: its rows stay as they are. Null: of all else, as it goes on. */
+function LooseApprovals({ of }: { readonly of: TurnId | null }): ReactNode {
   const store = useStore();
   useConsole((state) => state.approvals);
-  useConsole((state) => (of === 'now' && state.approvals.length > 0 ? state.rows : null));
+  useConsole((state) => (of === null && state.approvals.length > 0 ? state.rows : null));
   return looseApprovals(store.getState(), of).map((card) => (
     <div key={card.approval.id} className="row">
       <ApprovalCard card={card} />

@@ -181,7 +181,8 @@ function sessionHandlers({
       cancelSearch = clock.timer(delayMs, () => loop.dispatch({ type: 'search_settled' }));
     },
     lookAtSession: ({ sessionId }) => tell('session', seen(client.sessions.get(sessionId))),
-    renameSession: ({ sessionId, title }) => tell('rename', seen(client.sessions.rename(sessionId, title).then(renamed))),
+    renameSession: ({ sessionId, title }) =>
+      tell('rename', seen(client.sessions.rename(sessionId, title).then(renamed))),
     deleteSession({ sessionId }) {
       kept.dropDraft(sessionId);
       tell(

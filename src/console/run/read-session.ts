@@ -81,7 +81,9 @@ async function readBack(by: Reading, items: readonly TurnItem[], { rows: enough,
   let [rows, left] = [0, items.length];
   while (left > 0 && rows < enough) {
     const next = items.slice(Math.max(0, left - readAtOnce), left);
-    const read = await Promise.all(next.map((item) => readTurn(by, item, beside === undefined && item === items.at(-1))));
+    const read = await Promise.all(
+      next.map((item) => readTurn(by, item, beside === undefined && item === items.at(-1))),
+    );
     turns.unshift(...read);
     left -= next.length;
     for (const turn of read) if (turn.id !== beside) rows += foldStored(turn).rows.length;

@@ -90,7 +90,9 @@ test('B083, C-050: the list of the server is the truth on each attach, but a lat
     ],
   });
   expect(rig.state.approvals.map((card) => card.approval.id)).toEqual(['apr_1', 'apr_0']);
-  rig.hear({ type: 'approval_decided', approval: decided }).do({ type: 'approvals_loaded', sessionId: 'hsess1', approvals: [approval({})] });
+  rig
+    .hear({ type: 'approval_decided', approval: decided })
+    .do({ type: 'approvals_loaded', sessionId: 'hsess1', approvals: [approval({})] });
   expect(rig.state.approvals[0]?.approval.status).toBe('approved');
   expect(statusText(rig.hear(event.text('on')).state)).toBe('Working…');
 });
@@ -115,4 +117,14 @@ test('C-072: a turn of 300 updates speaks a bounded number of times', () => {
     '69 tools called',
     'Turn ended · model finished',
   ]);
+});
+
+test('C-020: what a call waits for a person is not told as its time', () => {
+  const rig = busyRig()
+    .hear(created, event.start('bash', 'c1', 0))
+    .wait(2_000);
+  rig.hear({ type: 'recovery_required', approval: approval({ status: 'uncertain' }) }).wait(60_000);
+  rig.hear({ type: 'approval_decided', approval: decided }).wait(1_000).hear(event.result('bash', 'c1'));
+  const card = rig.state.rows.at(-1);
+  expect(card?.kind === 'tool_run' && card.changedMs - card.startedMs).toBe(3_000);
 });

@@ -174,3 +174,11 @@ test('C-047: where the sign-in is gone, what was sent and not taken in is in the
   expect(busyRig().hear(created).do({ type: 'signed_out' }).shown).toEqual(['U']);
   expect(busyRig({ transport: 'agent' }).do({ type: 'signed_out' }).state.composer.draft).toBe('hi');
 });
+
+test('C-054: the list is read again as soon as a later turn has its name, for it says that its session runs', () => {
+  const reads = (rig: Rig) => rig.effects.filter(({ type }) => type === 'loadSessions').length;
+  const rig = say(loadedRig({ turns: 1 }), 'm1', 'more').do({ type: 'sent', turn: 'm1' });
+  const before = reads(rig);
+  rig.hear({ ...created, sessionId: session.id });
+  expect(reads(rig) - before).toBe(1);
+});

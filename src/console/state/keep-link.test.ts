@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { backoffMs } from './keep-link.ts';
 import { busyRig, createRig, event, type Rig } from './rig.ts';
-import { cursorOf, statusText, todoLine } from './status.ts';
+import { cursorOf, nextTryMs, statusText, todoLine } from './status.ts';
 import type { UhpResponse } from './wire.ts';
 
 const created = { type: 'created', responseId: 'resp_1', sessionId: 'hsess1', model: 'demo' } as const;
@@ -51,6 +51,27 @@ test('C-031, C-039: a lost stream is no end: it is taken up after its cursor, ev
   rig.do({ type: 'attached', turn: 'm1' }).hear(event.text(' it goes')).do(lost);
   expect(attaches(rig).at(-1)).toMatchObject({ after: 2, delayMs: 500 });
   expect(cursorOf(rig.state)).toEqual({ responseId: 'resp_1', number: 2 });
+});
+
+test('C-031, C-039: a long wait is told in seconds; a person, or a server that answers anything, ends it', () => {
+  const patient = () => {
+    const rig = busyRig().hear(created);
+    for (let tries = 0; tries < 5; tries++) rig.do(lost);
+    return rig.wait(1_000);
+  };
+  const rig = patient();
+  expect([statusText(rig.state), nextTryMs(rig.state)]).toEqual(['Reconnecting… · next try in 7 s', 7_000]);
+  rig.do({ type: 'reconnect_asked' });
+  expect([attaches(rig).at(-1), nextTryMs(rig.state)]).toMatchObject([{ after: 0, delayMs: 0 }, null]);
+  const answered = patient();
+  const [before, read] = [
+    answered.effects.length,
+    { type: 'response_read', turn: 'm1', response: response({}) } as const,
+  ];
+  // The second answer finds a try under way.
+  answered.do(read, read);
+  expect(effectsOf(answered, before)).toEqual(['attach', 'reread', 'reread']);
+  expect([statusText(answered.state), nextTryMs(answered.state)]).toEqual(['Reconnecting…', null]);
 });
 
 test('C-039, B150: what waited is done at once when the network is back or the page is seen, and a silent stream counts as lost', () => {

@@ -44,7 +44,8 @@ export function loseStream(state: ConsoleState, { turn: id, why, random, atMs }:
     });
   const tries = triesOf(turn.link) + 1;
   const delayMs = backoffMs(tries, random);
-  const lost = changeTurn(state, { link: { kind: 'lost', tries, untilMs: atMs + delayMs } });
+  const now = { ...state, nowMs: atMs };
+  const lost = changeTurn(now, { link: { kind: 'lost', tries, untilMs: atMs + delayMs } });
   const again = connectAgain(turn, delayMs);
   return responseId === null || tries > 1
     ? withEffects(lost, ...again)

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { bareEnd } from './end-line.ts';
-import { createRig, event } from './rig.ts';
+import { createRig, event, short } from './rig.ts';
+import { foldStored } from './from-history.ts';
 import { loadedRig, session, storedTurn } from './session-rig.ts';
 import { markOf, visibleSessions } from './session-list.ts';
 import { costText } from './usage.ts';
-import type { UhpSession } from './wire.ts';
+import type { StoredTurn } from './stored-turn.ts';
+import type { TaskEvent, UhpSession } from './wire.ts';
 
 const another = (of: Partial<UhpSession>) => ({ ...session, ...of }) as UhpSession;
 
@@ -35,6 +37,45 @@ test('C-037: a turn at work is followed from its start; thinking that was seen b
   expect(rig.shown.slice(3)).toEqual(['U', 'K', 'A"so"']);
   rig.do({ type: 'stop' });
   expect(rig.effects.at(-1)).toMatchObject({ type: 'cancel', responseId: 'resp_1' });
+});
+
+test('C-037: what is told of the last turn is told again after a reload; what nobody knows is left out', () => {
+  const log = [
+    { type: 'response.created', response: { id: 'resp_9', model: 'demo', metadata: {} } },
+    {
+      type: 'response.output_item.done',
+      output_index: 0,
+      item: { type: 'function_call', status: 'completed', call_id: 'c1', name: 'bash', arguments: '{}' },
+    },
+    { type: 'reins.file_changed', path: 'a.txt', kind: 'write', bytes: 1 },
+    { type: 'reins.compacted', trigger: 'auto', tokens_before: 9, tokens_after: 3 },
+    {
+      type: 'response.completed',
+      response: { status: 'completed', output: [], usage: { output_tokens: 4 }, metadata: {} },
+    },
+  ] as unknown as readonly TaskEvent[];
+  const turn = { id: 'resp_9', user: 'go', startedMs: 0 };
+  const opened = (...turns: readonly StoredTurn[]) =>
+    createRig().do(
+      { type: 'session_opened', sessionId: session.id },
+      { type: 'session_loaded', session, turns, more: false, running: null, spent: {}, draft: {}, chips: [] },
+    ).state.lastTurn;
+  expect(opened({ ...turn, tookMs: 2_000, source: { kind: 'log', events: log } })).toEqual({
+    id: 'resp_9',
+    responseId: 'resp_9',
+    details: { model: 'demo', notes: ['History compacted: 9 → 3 tokens'], files: ['a.txt'], calls: 1 },
+    spent: { reins_usage: { output_tokens: 4 } },
+    tookMs: 2_000,
+  });
+  expect(opened(storedTurn(0))).toMatchObject({ tookMs: null, spent: {} });
+  expect(opened()).toBe(null);
+});
+
+test('C-037: a turn that called nothing shows the same rows by its answer alone', () => {
+  const facts = { id: 'resp_t0', user: 'question 0', startedMs: 0 };
+  expect(foldStored({ ...facts, source: { kind: 'answer', text: 'answer 0', spent: {} } }).rows.map(short)).toEqual(
+    foldStored(storedTurn(0)).rows.map(short),
+  );
 });
 
 test('C-001: leaving a session at work lets go of it and cancels nothing; its draft is kept', () => {

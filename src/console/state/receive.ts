@@ -123,10 +123,7 @@ function dropRead(state: ConsoleState, messageId: string): Reduced {
   return withEffects(next, saveDraft(next));
 }
 
-function openedBy(
-  state: ConsoleState,
-  { sessionId, responseId }: Extract<TurnEvent, { type: 'created' }>,
-): Reduced {
+function openedBy(state: ConsoleState, { sessionId, responseId }: Extract<TurnEvent, { type: 'created' }>): Reduced {
   if (sessionId === null || sessionIdOf(state) === sessionId) return stay(state);
   const asked = state.rows.findLast(({ kind }) => kind === 'user');
   const title = asked?.kind === 'user' ? titleOf(asked.text) : '';

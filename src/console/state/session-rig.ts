@@ -24,6 +24,7 @@ export function storedTurn(at: number, answer = `answer ${at}`): StoredTurn {
     JSON.stringify({
       id: `resp_t${at}`,
       status: 'completed',
+      model: 'demo',
       output,
       usage: null,
       metadata: {},

@@ -33,7 +33,7 @@ export function isReconnecting(state: ConsoleState): boolean {
 export function nextTryMs(state: ConsoleState, nowMs = state.nowMs): number | null {
   const link = turnOf(state)?.link;
   const leftMs = link?.kind === 'lost' ? link.untilMs - nowMs : 0;
-  return leftMs < 1_000 ? null : leftMs;
+  return leftMs < 1_500 ? null : leftMs;
 }
 
 function activityText(activity: Activity, nowMs: number): string {

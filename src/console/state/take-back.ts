@@ -27,8 +27,7 @@ export function takeBack(state: ConsoleState): Reduced {
   const { effect } = turn.request;
   const first = firstOfTurn(state.rows, turn.id);
   const asked = state.rows[first];
-  const message =
-    effect.type === 'send' ? effect : { text: asked?.kind === 'user' ? asked.text : '', attachments: [] };
+  const message = effect.type === 'send' ? effect : { text: asked?.kind === 'user' ? asked.text : '', attachments: [] };
   const ready: ConsoleState = {
     ...state,
     rows: state.rows.slice(0, first),

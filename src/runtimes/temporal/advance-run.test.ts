@@ -2,28 +2,54 @@ import { expect, test } from 'vitest';
 import { join } from 'node:path';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { advanceRun, loadRun, type Stage, type WorkerServices } from './advance-run.ts';
+import { advanceRun, loadRun, StretchLeftError, type Stage, type WorkerServices } from './advance-run.ts';
 import { checkLog } from '../../testing/check-log.ts';
 import { createRuntime } from '../../runtime.ts';
 import { createScriptedModel } from '../../testing/scripted-model.ts';
 import { decide } from '../../engine/decide.ts';
 import { defineTool } from '../../engine/define-tool.ts';
+import { createManualClock } from '../../testing/manual-clock.ts';
+import { RuntimeStateError, StorageError } from '../../core/errors.ts';
 import { openSqlite } from '../../stores/sqlite/open-sqlite.ts';
 import { simpleText, type ScriptedReply } from '../../testing/model-servers/reply-script.ts';
 import type { Runtime } from '../runtime.ts';
 import type { RunEvent } from '../../core/run-event.ts';
 import type { RunId } from '../../core/ids.ts';
+import type { Store } from '../../stores/store.ts';
+import type { Clock } from '../../core/clock.ts';
 
 const call: ScriptedReply = { pieces: [{ kind: 'tool-call', id: 'a', name: 'once', arguments: ['{}'] }] };
 
+interface TwoOptions {
+  /** What the tool does. */
+  readonly run?: () => string | Promise<string>;
+  /** Whether the store takes no events, after so many calls of the model. */
+  readonly isDown?: (calls: number) => boolean;
+  readonly clock?: Clock;
+}
+
 /** Two processes over one file whose runs nobody starts: each stretch is asked for by the test. */
-function openTwo(replies: readonly ScriptedReply[], run: () => string | Promise<string> = () => 'did') {
+function openTwo(
+  replies: readonly ScriptedReply[],
+  { run = () => 'did', isDown = () => false, clock }: TwoOptions = {},
+) {
   const path = join(mkdtempSync(join(tmpdir(), 'reins-stretch-')), 'runs.sqlite');
   const model = createScriptedModel(replies);
   const once = defineTool({ name: 'once', description: 'Once.', input: { type: 'object', properties: {} }, run });
   const workers: WorkerServices[] = [];
+  const openStore = (): Store => {
+    const real = openSqlite(path);
+    return {
+      ...real,
+      async append(batch, options) {
+        if (isDown(model.calls.length)) throw new StorageError('The disk is full.');
+        return real.append(batch, options);
+      },
+    };
+  };
   const open = () =>
     createRuntime({
+      ...(clock === undefined ? {} : { clock }),
       agents: [
         {
           config: { name: 'worker', approvals: { onUnknown: 'tell-model' } },
@@ -32,7 +58,7 @@ function openTwo(replies: readonly ScriptedReply[], run: () => string | Promise<
       ],
       driver: {
         kind: 'scheduled',
-        store: openSqlite(path),
+        store: openStore(),
         open: () => ({
           scheduler: {
             takes: () => true,
@@ -123,10 +149,12 @@ test('E-876: a manual tool that was cut off is not run by who comes second', asy
   let runs = 0;
   const begun = Promise.withResolvers<void>();
   const over = Promise.withResolvers<string>();
-  await using two = openTwo([call, simpleText('Done.')], () => {
-    runs += 1;
-    begun.resolve();
-    return over.promise;
+  await using two = openTwo([call, simpleText('Done.')], {
+    run() {
+      runs += 1;
+      begun.resolve();
+      return over.promise;
+    },
   });
   const { runtime, first, second } = two;
   const { runId } = await runtime.submit('Go.');
@@ -146,4 +174,51 @@ test('E-876: a manual tool that was cut off is not run by who comes second', asy
     'unknown',
   ]);
   expect(JSON.stringify(log)).not.toContain('late');
+});
+
+test('E-885: a store that takes nothing for a while is waited for by the stretch; its model is called once', async () => {
+  let refusals = 0;
+  await using two = openTwo([simpleText('Done.')], { isDown: (calls) => calls > 0 && refusals++ < 5 });
+  const { runtime, first, model } = two;
+  const { runId } = await runtime.submit('Go.');
+  for (const stage of ['call-model', 'close'] as const) await next(first, runId, stage);
+  expect(refusals).toBeGreaterThan(5);
+  expect(model.calls).toHaveLength(1);
+  const log = await logOf(runtime, runId);
+  expect(checkLog(log)).toEqual([]);
+  expect(log.filter(({ type }) => type === 'attempt-reset' || type === 'gap')).toEqual([]);
+  expect(log.at(-1)).toMatchObject({ data: { status: 'completed', output: 'Done.' } });
+});
+
+test('E-885, E-143: one that takes nothing for longer has the stretch left, and its cut is written down before the next call', async () => {
+  const clock = createManualClock();
+  let down = true;
+  await using two = openTwo([simpleText('One.'), simpleText('Two.')], { clock, isDown: (calls) => calls > 0 && down });
+  const { runtime, first, second, model } = two;
+  const inTime = async <T>(work: Promise<T>): Promise<T> => {
+    const how = { isOver: false };
+    const settled = work.finally(() => (how.isOver = true));
+    settled.catch(() => {});
+    while (!how.isOver) await clock.advance(10);
+    return settled;
+  };
+  const { runId } = await inTime(runtime.submit('Go.'));
+  const stretch = { runId, stage: 'call-model', generation: await generationOf(first, runId) } as const;
+  await expect(inTime(advanceRun(first, stretch))).rejects.toThrow(StretchLeftError);
+  down = false;
+  const standing = await inTime(advanceRun(second, stretch));
+  expect([standing.at, model.calls.length]).toEqual(['open', 1]);
+  for (const stage of ['call-model', 'close'] as const) await inTime(next(second, runId, stage));
+  const log = await logOf(runtime, runId);
+  expect(checkLog(log)).toEqual([]);
+  expect(log.flatMap((event) => (event.type === 'attempt-reset' ? [event.data.reason] : []))).toEqual(['worker-lost']);
+  expect(log.at(-1)).toMatchObject({ data: { status: 'completed', output: 'Two.' } });
+});
+
+test("E-440: a shorter conversation cannot be asked for where each step may be another process's, and that is said", async () => {
+  await using two = openTwo([simpleText('Done.')]);
+  const { runId } = await two.runtime.submit('Go.');
+  const asked = two.runtime.compact(runId);
+  await expect(asked).rejects.toThrow(RuntimeStateError);
+  await expect(asked).rejects.toThrow('scheduler');
 });
