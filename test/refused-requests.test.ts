@@ -2,6 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countRows } from './support/rows.ts';
+import { key } from './support/uhp.ts';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { startedFolder } from './support/folders.ts';
 import { startServer, type TestServer } from './support/server.ts';
 
@@ -111,6 +114,21 @@ describe('bodies that are none', () => {
       body: { error: { detail: { max_bytes: 200_000 } } },
     });
     expect(countRows(data)).toEqual(before);
+  });
+
+  test('UD-63: who sends the whole of it before reading hears that too', async () => {
+    const body = Buffer.alloc(1_000_000, 'x');
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    const head = ['POST /v1/responses HTTP/1.1', 'Host: x', `Authorization: Bearer ${key}`];
+    const length = [`Content-Length: ${20 * body.length}`, 'Content-Type: application/json', '', ''];
+    socket.write([...head, ...length].join('\r\n'));
+    for (let sent = 0; sent < 20; sent++)
+      await new Promise<void>((resolve, reject) => {
+        socket.write(body, (cause) => (cause ? reject(cause) : resolve()));
+      });
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 413 /);
+    socket.destroy();
   });
 
   test('bytes that are no UTF-8 are refused, or read with a mark in their place; never kept as they are', async () => {

@@ -21,28 +21,32 @@ import type { Store } from '../src/stores/store.ts';
 type OpenStore = () => Store | Promise<Store>;
 
 /** What a script costs is mostly waiting, so several are played at once; the first ones wait for all that is started. */
-describe.concurrent('E-889', { timeout: 90_000 }, () => {
-  describeWithTemporal('over SQLite', (server) => {
-    describeDriver('Temporal, with two workers,', async (agents) => {
-      const folder = mkdtempSync(join(tmpdir(), 'reins-temporal-'));
-      const openStore = () => openSqlite(join(folder, 'runs.sqlite'));
-      return openThree(agents, { server: await server(), openStore, [Symbol.dispose]: () => rmSync(folder, gone) });
-    });
-  });
-
-  describeWithTemporal('over PostgreSQL', (server) => {
-    describeWithPostgres('of its own', (cluster) => {
-      // One after the other: each takes the number behind the last.
-      let last = Promise.resolve('');
-      const database = () => (last = last.then(async () => (await cluster()).database()));
+describe.concurrent(
+  'E-874, E-883, E-889: failures are the outcomes that they are locally, by their names',
+  { timeout: 90_000 },
+  () => {
+    describeWithTemporal('over SQLite', (server) => {
       describeDriver('Temporal, with two workers,', async (agents) => {
-        const url = await database();
-        const openStore = () => openPostgresStore(url, { connections: 2 });
-        return openThree(agents, { server: await server(), openStore, [Symbol.dispose]: () => {} });
+        const folder = mkdtempSync(join(tmpdir(), 'reins-temporal-'));
+        const openStore = () => openSqlite(join(folder, 'runs.sqlite'));
+        return openThree(agents, { server: await server(), openStore, [Symbol.dispose]: () => rmSync(folder, gone) });
       });
     });
-  });
-});
+
+    describeWithTemporal('over PostgreSQL', (server) => {
+      describeWithPostgres('of its own', (cluster) => {
+        // One after the other: each takes the number behind the last.
+        let last = Promise.resolve('');
+        const database = () => (last = last.then(async () => (await cluster()).database()));
+        describeDriver('Temporal, with two workers,', async (agents) => {
+          const url = await database();
+          const openStore = () => openPostgresStore(url, { connections: 2 });
+          return openThree(agents, { server: await server(), openStore, [Symbol.dispose]: () => {} });
+        });
+      });
+    });
+  },
+);
 
 const gone = { recursive: true, force: true };
 

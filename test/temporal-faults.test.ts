@@ -77,7 +77,7 @@ async function approve(runtime: Runtime, runId: string): Promise<void> {
 }
 
 describeWithTemporal('runs on Temporal outlast', () => {
-  test('E-876, E-952: a worker that is killed: no reply is shown as if it were whole, no manual effect is repeated, no park is lost', async () => {
+  test('E-876, E-877, E-952: a worker that is killed: no reply is shown as if it were whole, no manual effect is repeated, no park is lost', async () => {
     await using place = await openPlace();
     const { runtime } = place;
     const killed = place.worker('hangs');

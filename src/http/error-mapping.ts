@@ -61,6 +61,8 @@ export function sendError(
   if (answer.status >= 500)
     logger.error('A request failed.', { request_id: request.id, method: request.method, code: answer.code }, error);
   const body = refusalBodyOf(route?.dialect ?? dialectAt(request.url), answer, request.id);
+  // The framework would close while the rest of a body still comes, and who sends it would see a broken pipe in place of this.
+  reply.removeHeader('connection');
   void reply.code(answer.status).headers(answer.headers).type('application/json; charset=utf-8').send(body);
 }
 
