@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countRows } from './support/rows.ts';
+import { needsOneServer } from './support/cluster-in-process.ts';
 import { key } from './support/uhp.ts';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -117,6 +118,7 @@ describe('bodies that are none', () => {
   });
 
   test('UD-63: who sends the whole of it before reading hears that too', async () => {
+    needsOneServer('it is about the socket of the server itself');
     const body = Buffer.alloc(1_000_000, 'x');
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     const head = ['POST /v1/responses HTTP/1.1', 'Host: x', `Authorization: Bearer ${key}`];

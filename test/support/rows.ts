@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { databaseEnv, databaseOf } from './cluster-in-process.ts';
+import { databaseOf } from './cluster-in-process.ts';
 import { join } from 'node:path';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { openStore, queryAtOnce } from './postgres.ts';
@@ -7,7 +7,7 @@ import type { Store } from '../../src/stores/store.ts';
 
 /** The store of a data folder, beside the servers that work on it. */
 export async function openStoreOf(data: string): Promise<Store> {
-  const { REINS_DATABASE_URL: url } = await databaseEnv(data);
+  const url = databaseOf(data);
   return url === undefined ? openSqlite(join(data, 'reins.db')) : openStore(url, { listenUrl: null });
 }
 

@@ -89,6 +89,7 @@ export async function addHarness(
   principal: string,
   change: Partial<HarnessRecord> = {},
 ): Promise<{ readonly token: string; readonly harnessId: string }> {
+  await databaseEnv(data);
   await using store = await openStoreOf(data);
   const harnessId = harnessIds.make(`of-${principal}-${(await store.harnesses(principal)).length}`);
   const { key: token, record } = createKey({ principal, scopes: allScopes, atMs: Date.now() });

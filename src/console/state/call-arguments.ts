@@ -25,9 +25,12 @@ const maxAskedUnits = 200;
 /** What says most of a call, first of all; the names are those of the harnesses' own tools. */
 const tellingNames = ['command', 'cmd', 'script', 'path', 'file_path', 'filePath', 'url', 'pattern', 'query'];
 
-/** `npm test`, `src/a.ts`: of the arguments the one that says most, else all of them. Empty where there are none. */
+/**
+ * `npm test`, `src/a.ts`: of the arguments the one that says most, else all of them that are plain; lists and objects are
+ * read where the call is opened. Empty where there are none.
+ */
 export function askedLine(json: string): string {
-  const { entries } = argumentsOf(json);
+  const entries = argumentsOf(json).entries.filter(([, text]) => !/^[[{]\n/.test(text));
   const told = tellingNames.flatMap((name) => entries.find(([own]) => own === name)?.[1] ?? [])[0];
   const all = () => entries.map(([name, text]) => (entries.length === 1 ? text : `${name}: ${head(text)}`)).join(' · ');
   return shorten(collapse(head(told ?? all())), maxAskedUnits);
