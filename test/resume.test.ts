@@ -163,12 +163,12 @@ describe('UT-10: each row of the table of cursors', () => {
       data: temporaryFolder(),
       env,
       clock,
-      settings: { models: { default: 'openai-compatible/m' } },
+      settings: { models: { default: 'openai-compatible/m' }, retention: { streamSeconds: 3_600 } },
     });
     const pending = server.uhp.create({ input: 'one' }, { 'idempotency-key': 'old' });
     const answer = await withTime(pending, clock, 10);
     await withTime(whole(server.uhp.attach(answer.body.id)), clock, 10);
-    await clock.advance(25 * 3_600_000);
+    await clock.advance(2 * 3_600_000);
     expect(await server.uhp.send('GET', `/v1/responses/${answer.body.id}?stream=true`)).toMatchObject({
       status: 410,
       code: 'reins_event_log_expired',

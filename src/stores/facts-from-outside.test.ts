@@ -1,7 +1,7 @@
 // Facts from outside meet a writer at work: in every order, told once, and never behind an end (Q4 to Q6, G6, E-661).
 
 import * as fc from 'fast-check';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { RuntimeStateError, StorageError } from '../core/errors.ts';
 import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import { checkLog } from '../testing/check-log.ts';
@@ -55,6 +55,18 @@ test('E-801: what came in first is told first, then what was written, once and i
   expect(await end(run)).toMatchObject({ outcome: 'ended', events: [{ seq: 6, type: 'run-result' }] });
   await reader.done;
   expect(seqs(reader.seen)).toEqual(upTo(6));
+});
+
+test('G6: a writer is sent to meet what was said in another process, as soon as it is known that there is something', async () => {
+  const { log, store, open } = rig();
+  const run = await open('a');
+  const reader = read(log, run.admission);
+  const { runId } = run.admission;
+  await store.appendFact(steering(run.admission, 'm'));
+  log.meet(runId, 1);
+  log.meet(runId, 2);
+  await vi.waitFor(() => expect(types(reader.seen)).toEqual(['run-started', 'user-message']));
+  expect(await run.writer.write([stepDraft('1')])).toMatchObject([{ seq: 2 }, { seq: 3 }]);
 });
 
 test('Q6: of writes that wait for one commit the first is told everything, and live ones are told nothing', async () => {

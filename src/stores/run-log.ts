@@ -11,6 +11,7 @@
 //     are read together (`read-tails.ts`). A writer made here wakes its followers.
 // G5. A follower that is left, by its signal or by `return()`, is released at once, whether it waits or holds a batch.
 // G6. A fact from outside is published once: by the writer that is at work here, when it meets it, else by who appended it.
+//     The writer is sent to meet it as soon as it is known here that there is one, in whichever process it was said.
 
 import type { Clock } from '../core/clock.ts';
 import { RuntimeStateError } from '../core/errors.ts';
@@ -36,6 +37,8 @@ export interface RunLog {
   admit(admission: Admission): Promise<AdmitResult>;
   /** Appends a fact from outside (L7), and publishes it as soon as it is stored (G6). */
   appendFact(fact: FactFromOutside): Promise<AppendFactsResult>;
+  /** A log is known to go so far: a writer here that has less takes in what others have said to its run (G6). */
+  meet(runId: RunId, lastSeq: number): void;
   /** The write side of a run that this process owns. One writer a run: a new one fences the one before it. */
   writer(run: WrittenRun, onStored?: (events: readonly RunEvent[]) => void): RunWriter;
   /**
@@ -88,8 +91,15 @@ export function createRunLog(options: RunLogOptions): RunLog {
 
   const deafen = store.onNews?.((runId, lastSeq) => {
     if (runId === null) heads.look();
-    else channels.learn(runId, { lastSeq, isOver: false });
+    else if (!meet(runId, lastSeq)) channels.learn(runId, { lastSeq, isOver: false });
   });
+
+  /** False where nobody writes the run here. */
+  function meet(runId: RunId, lastSeq: number): boolean {
+    const queue = channels.queueOf(runId);
+    if (queue !== null && lastSeq > queue.lastSeq && state === 'open') commit.submit(queue);
+    return queue !== null;
+  }
 
   const ahead = createAhead();
 
@@ -123,6 +133,7 @@ export function createRunLog(options: RunLogOptions): RunLog {
       } else if (state === 'open') commit.submit(queue);
       return result;
     },
+    meet: (runId, lastSeq) => void meet(runId, lastSeq),
     writer(run, onStored) {
       if (state !== 'open') throw new RuntimeStateError('The run log is closed.');
       const { runId } = run;

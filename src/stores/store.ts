@@ -58,7 +58,10 @@ export interface RunRecord {
 }
 
 /** What a scan over all open runs is told: little enough to be asked for each second. */
-export type UnfinishedRun = Pick<RunRecord, 'runId' | 'harnessId' | 'owner' | 'control' | 'phase' | 'createdAtMs'> & {
+export type UnfinishedRun = Pick<
+  RunRecord,
+  'runId' | 'harnessId' | 'owner' | 'control' | 'phase' | 'createdAtMs' | 'lastSeq'
+> & {
   /** Approvals of the run that are still open: a `waiting` run without any goes on (E-601). */
   readonly openApprovals: number;
 };

@@ -38,7 +38,7 @@ const maxTakeovers = 10;
  * taken over hinders no other. Gives the number of runs taken over.
  */
 export async function recoverRuns(services: Services): Promise<number> {
-  const { runs, store, ownership } = services;
+  const { runs, store, log, ownership } = services;
   const open = await store.unfinishedRuns();
   // Asked after: who admits a run has said before that it lives.
   const living = await ownership.living();
@@ -47,6 +47,7 @@ export async function recoverRuns(services: Services): Promise<number> {
   for (const run of open) {
     // What was asked for elsewhere, or in the instant of admission, has set the flag and found nobody to tell.
     if (run.control === 'cancel') runs.stop(run.runId, 'cancel');
+    if (runs.isRunning(run.runId)) log.meet(run.runId, run.lastSeq);
     if (run.control === 'pause') await pauseHere(services, run.runId);
   }
   const alone = runs.isLeaving ? [] : open.filter((run) => !isAtWork(services, run, living) && !mustWait(run));

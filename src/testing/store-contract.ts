@@ -158,7 +158,15 @@ function describeAdmission(fresh: Fresh): void {
     expect(await other.session(admission.sessionId)).toMatchObject({ title: 'a', runningRunId: admission.runId });
     expect(await other.idempotency('owner', 'k')).toEqual({ runId: admission.runId, bodyHash: 'h' });
     const { runId, harnessId } = admission;
-    const unfinished = { runId, harnessId, owner: 'here', control: 'none', phase: 'active', createdAtMs: 1_000 };
+    const unfinished = {
+      runId,
+      harnessId,
+      owner: 'here',
+      control: 'none',
+      phase: 'active',
+      createdAtMs: 1_000,
+      lastSeq: 1,
+    };
     expect(await other.unfinishedRuns()).toEqual([{ ...unfinished, openApprovals: 0 }]);
   });
 

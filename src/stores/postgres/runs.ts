@@ -24,6 +24,7 @@ const selectHeads =
   'SELECT run_id, last_seq, status FROM runs JOIN heads USING (run_no) WHERE run_id = ANY($1::text[])';
 const selectUnfinished = `
   SELECT run_id, harness_id, owner, control, phase, created_at,
+    (SELECT last_seq FROM heads WHERE heads.run_no = runs.run_no) AS last_seq,
     (SELECT count(*) FROM approvals WHERE approvals.run_no = runs.run_no AND decided IS NULL) AS open_approvals
   FROM runs WHERE status = 'running' ORDER BY run_no`;
 

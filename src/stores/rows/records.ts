@@ -35,6 +35,7 @@ export function unfinishedRun(row: Fields): UnfinishedRun {
     control: oneOf(row, 'control', controls),
     phase: oneOf(row, 'phase', phases),
     createdAtMs: integer(row, 'created_at'),
+    lastSeq: integer(row, 'last_seq'),
     openApprovals: integer(row, 'open_approvals'),
   };
 }
