@@ -61,17 +61,8 @@ async function openThree(
     createRuntime({ agents, driver: temporal({ address, taskQueue, store: await openStore(), role }) });
   const workers = [await open('work'), await open('work')];
   const runtime = await open('schedule');
-  const { cancel } = runtime;
-  let cancelled: Promise<unknown> = Promise.resolve();
   return Object.assign(runtime, {
-    // The suite does not wait for it, and the run may be over before it has been answered.
-    cancel(runId: string) {
-      const answer = cancel(runId);
-      cancelled = answer;
-      return answer;
-    },
     async [Symbol.asyncDispose]() {
-      await cancelled;
       await Promise.all([runtime, ...workers].map((each) => each.close({ drainMs: 0 })));
       place[Symbol.dispose]();
     },

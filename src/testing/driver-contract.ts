@@ -98,9 +98,11 @@ async function playDurable(
   await using runtime = await open([agent]);
   const handle = await runtime.submit('Go.');
   const events: RunEvent[] = [];
+  // The run may be over before its cancel is answered.
+  const answers: Promise<unknown>[] = [];
   for await (const event of handle.stream({ follow: 'run' })) {
     events.push(event);
-    if (event.type === script.cancelAt) void runtime.cancel(handle.runId);
+    if (event.type === script.cancelAt) answers.push(runtime.cancel(handle.runId));
     if (event.type !== 'run-result' || script.approve === undefined) continue;
     // In the order in which they were asked for, as the in-process driver asks.
     for (const { approvalId, pending } of (await runtime.approvals.list({ runId: handle.runId })).toReversed()) {
@@ -108,6 +110,7 @@ async function playDurable(
       await runtime.approvals.decide(approvalId, { decision });
     }
   }
+  await Promise.all(answers);
   return { events, result: await handle.result(), requests: promptsOf(model.calls) };
 }
 
