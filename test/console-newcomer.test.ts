@@ -81,6 +81,8 @@ describeInChromium('a newcomer at the console', (browser) => {
       for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
         await devtools.send('Input.dispatchDragEvent', { type, x: 600, y: 300, data });
     };
+    // A drop, unlike a click, does not wait for the page to be there.
+    await message(page).waitFor();
     await drop('reports');
     await page.getByText('reports is a folder: attach its files, or a zip of it.').first().waitFor();
     await drop('real.txt');
