@@ -1,7 +1,7 @@
 // The console as somebody meets it who has never seen it, over a real server: files in and out by every way that there is, a
 // link, a title, a task at rest.
 
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { button, ends, expectAccessible, finished, log, message, sees, send } from './support/console-steps.ts';
 import { call, hold, reply, say, text } from './support/model.ts';
 import { connect } from '../src/client/index.ts';
@@ -11,7 +11,7 @@ import { openConsoleBench } from './support/console-bench.ts';
 import { join } from 'node:path';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { temporaryFolder } from './support/folders.ts';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 
 const write = (id: string, path: string, content: string) => call(id, 'write_file', { path, content });
 const replies = {
@@ -76,18 +76,21 @@ describeInChromium('a newcomer at the console', (browser) => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'reports'));
     writeFileSync(join(folder, 'real.txt'), 'from disk');
-    const drop = async (name: string) => {
-      const data = { items: [], files: [join(folder, name)], dragOperationsMask: 1 };
-      for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
-        await devtools.send('Input.dispatchDragEvent', { type, x: 600, y: 300, data });
-    };
-    // A drop, unlike a click, does not wait for the page to be there.
+    // A browser under load may let go of a drag before the page has said that it takes it.
+    const drop = (name: string, seen: Locator) =>
+      vi.waitFor(
+        async () => {
+          const data = { items: [], files: [join(folder, name)], dragOperationsMask: 1 };
+          for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+            await devtools.send('Input.dispatchDragEvent', { type, x: 600, y: 300, data });
+          await seen.first().waitFor({ timeout: 2_000 });
+        },
+        { timeout: 25_000 },
+      );
     await message(page).waitFor();
-    await drop('reports');
-    await page.getByText('reports is a folder: attach its files, or a zip of it.').first().waitFor();
-    await drop('real.txt');
+    await drop('reports', page.getByText('reports is a folder: attach its files, or a zip of it.'));
     const attached = page.getByRole('list', { name: 'Attached files' }).getByRole('listitem');
-    await attached.getByText('real.txt').waitFor();
+    await drop('real.txt', attached.getByText('real.txt'));
     await page.route('**/v1/files', (route) => route.fulfill({ status: 413, json: refusal }));
     await handOver(page, 'drop', 'huge.bin');
     await attached.getByText('This file is too large.').waitFor();
