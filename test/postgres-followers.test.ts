@@ -111,7 +111,8 @@ describeWithPostgres('readers at another node', (cluster) => {
     await store.owners();
     await writeWindow(3);
     await eventually(() => heard.includes(words(4)) || undefined);
-    expect(heard).toEqual([words(2), words(4)]);
+    // Who comes says so, with no words.
+    expect(heard.filter((word) => word !== '')).toEqual([words(2), words(4)]);
   });
 
   test('readTails: a beginning of what readEvents gives; it ends before a long row and before damage, which harm no other', async () => {

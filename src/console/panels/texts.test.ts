@@ -42,7 +42,9 @@ test.each([
   ['{"timeout":5,"command":"npm  test\\n-- --all","cwd":"/w"}', 'npm test -- --all'],
   ['{"content":"a","path":"notes.md"}', 'notes.md'],
   ['{"seconds":2}', '2'],
-  ['{"from":"a","to":["b"]}', 'from: a · to: [ "b" ]'],
+  ['{"from":"a","to":["b"]}', 'from: a'],
+  ['{"todos":[{"content":"x"}]}', ''],
+  ['{"todos":[],"deep":true}', 'todos: [] · deep: true'],
   ['{}', ''],
   ['{"command":"cut off', '{"command":"cut off'],
 ])('C-020: of a call with %s its line says %j', (json, line) => {

@@ -30,9 +30,10 @@ const tellingNames = ['command', 'cmd', 'script', 'path', 'file_path', 'filePath
  * read where the call is opened. Empty where there are none.
  */
 export function askedLine(json: string): string {
-  const entries = argumentsOf(json).entries.filter(([, text]) => !/^[[{]\n/.test(text));
+  const given = argumentsOf(json).entries;
+  const entries = given.filter(([, text]) => !/^[[{]\n/.test(text));
   const told = tellingNames.flatMap((name) => entries.find(([own]) => own === name)?.[1] ?? [])[0];
-  const all = () => entries.map(([name, text]) => (entries.length === 1 ? text : `${name}: ${head(text)}`)).join(' · ');
+  const all = () => entries.map(([name, text]) => (given.length === 1 ? text : `${name}: ${head(text)}`)).join(' · ');
   return shorten(collapse(head(told ?? all())), maxAskedUnits);
 }
 

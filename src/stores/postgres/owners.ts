@@ -1,12 +1,13 @@
 import { modelBlock, ownerRecord, readable } from '../rows/records.ts';
 import type { Store } from '../store.ts';
+import { channel } from './channel.ts';
 import { write, type Database } from './database.ts';
 
 const upsertOwner = `
   INSERT INTO owners (owner, place, pid, start_ticks, seen_at) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (owner) DO UPDATE SET seen_at = excluded.seen_at`;
 
-/** Whether somebody else was there when the owners were last read; before that there may be. */
+/** Whether somebody else was there when the owners were last read, or was heard since; before that there may be. */
 export interface Company {
   isAlone: boolean;
 }
@@ -27,8 +28,13 @@ export function ownerMethods({
   const own = new Set<string>();
   return {
     async putOwner({ owner, place, pid, startTicks, seenAtMs }) {
+      const isNew = !own.has(owner);
       own.add(owner);
-      await lease.transaction('fast', (tx) => tx.run(upsertOwner, owner, place, pid, startTicks, seenAtMs));
+      await lease.transaction('fast', async (tx) => {
+        await tx.run(upsertOwner, owner, place, pid, startTicks, seenAtMs);
+        // Who was alone until now is to tell of its runs from here on.
+        if (isNew) await tx.run('SELECT pg_notify($1, $2)', channel, '');
+      });
     },
     async owners() {
       const owners = readable(await db.all('SELECT * FROM owners'), ownerRecord);

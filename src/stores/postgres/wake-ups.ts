@@ -3,7 +3,7 @@
 //
 // N1. A word goes after its commit, on the connection that listens: a NOTIFY inside a transaction holds a lock of the whole
 //     cluster until that is synced. Words of one batch, or that come up meanwhile, are joined; the newest of each run counts.
-//     Where nobody else was when that was last looked at, none goes: who has come since looks for itself.
+//     Where nobody else was when that was last looked at, and nobody has been heard of since, none goes.
 // N2. It carries run and seq only (E-803).
 // N3. Listening is state of a connection: it has one of its own, past any pooler. While there is none nothing is told; once
 //     there is one again, whoever listens is told that anything may have happened.
@@ -13,6 +13,7 @@ import { Socket } from 'node:net';
 import { sleep, type Clock } from '../../core/clock.ts';
 import { runIds, type RunId } from '../../core/ids.ts';
 import type { NewsListener } from '../store.ts';
+import { channel } from './channel.ts';
 import { connectionOf } from './connections.ts';
 import type { Company } from './owners.ts';
 
@@ -22,7 +23,6 @@ export interface WakeUps extends AsyncDisposable {
   readonly isListening: boolean;
 }
 
-const channel = 'reins_log';
 const reconnectMs = 1_000;
 /** Who is not answered for so long talks to nobody: a connection that nothing comes over is lost without a word. */
 const silenceMs = 5_000;
@@ -61,7 +61,9 @@ export function createWakeUps({ url, clock, company }: WakeUpsOptions): WakeUps 
     const gone = Promise.withResolvers<void>();
     own.on('end', gone.resolve).on('error', () => gone.resolve());
     own.on('notification', ({ processId, payload = '' }) => {
-      if (processId !== ownProcess(own)) for (const word of payload.split(',')) hearWord(word);
+      if (processId === ownProcess(own)) return;
+      company.isAlone = false;
+      for (const word of payload.split(',')) hearWord(word);
     });
     try {
       await own.connect();

@@ -1,0 +1,2 @@
+/** Where nodes of one database tell each other of news. */
+export const channel = 'reins_log';
