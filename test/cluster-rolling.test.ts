@@ -22,7 +22,7 @@ describeWithPostgres('servers that are replaced', (cluster) => {
       const servers = await startServerCluster({
         databaseUrl: await (await cluster()).database(),
         model,
-        settings: { agent: { shell: { kind: 'host' } }, limits: { drainSeconds: 1 } },
+        settings: { agent: { shell: { kind: 'host' } }, limits: { withdrawSeconds: 1, drainSeconds: 0 } },
       });
       const clients = startClients(servers, 1);
       const following = Promise.all(Array.from({ length: tasks }, (_, n) => clients.follow(n)));
