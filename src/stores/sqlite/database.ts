@@ -40,8 +40,9 @@ const busyTimeoutMs = 5_000;
 export function openDatabase(path: string, { onStatement }: DatabaseOptions = {}): Database {
   const connection = guarded(() => {
     const opened = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+    turnToWal(opened);
     opened.exec(
-      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000',
+      'PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000',
     );
     return opened;
   });
@@ -108,6 +109,22 @@ export function openDatabase(path: string, { onStatement }: DatabaseOptions = {}
       }),
     close: () => guarded(() => connection.close()),
   };
+}
+
+const busyCode = 5;
+const triesApartMs = 10;
+
+/** Where another process opens the file, or is killed over it, in the same instant SQLite refuses this without waiting. */
+function turnToWal(opened: DatabaseSync): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let left = busyTimeoutMs / triesApartMs; ; left -= 1)
+    try {
+      return opened.exec('PRAGMA journal_mode = WAL');
+    } catch (cause) {
+      const isBusy = cause instanceof Error && 'errcode' in cause && cause.errcode === busyCode;
+      if (!isBusy || left <= 0) throw cause;
+      Atomics.wait(pause, 0, 0, triesApartMs);
+    }
 }
 
 /** One statement as a durable transaction of its own; gives the number of rows it changed. */
