@@ -1,9 +1,9 @@
 // A PostgreSQL of the benchmark's own, as it comes: default settings, synced to the disk, on loopback. It counts what it costs.
 
+import { freePort } from '../test/support/free-port.ts';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -144,12 +144,4 @@ function readProc(path: string): string {
   } catch {
     return '';
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -1,7 +1,8 @@
 // A Temporal of the benchmark's own: the development server, in memory, on loopback. It counts what it costs.
 
 import { Connection } from '@temporalio/client';
-import { cpuOfTree, freePort } from './postgres-cluster.ts';
+import { cpuOfTree } from './postgres-cluster.ts';
+import { freePort } from '../test/support/free-port.ts';
 import { existsSync } from 'node:fs';
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';

@@ -37,6 +37,7 @@ const mayImport: Record<string, readonly string[]> = {
     'core',
     'views',
     'client',
+    'server.ts',
     'local-agent.ts',
     'data-keys.ts',
     'near-data-folder.ts',

@@ -1,14 +1,13 @@
 // The console page while the network and the server come and go, in a real browser (C-039, C-040, C-090 items 4, 5, 12).
 
+import { freePort } from './support/free-port.ts';
 import { describeInChromium } from './support/chromium.ts';
 import { createGate, hold, reply, startModel, text } from './support/model.ts';
 import { ends, finished, sees, send, shown } from './support/console-steps.ts';
 import { ensureConsoleBuilt } from './support/console-build.ts';
 import { connectTo, key } from './support/uhp.ts';
-import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { join } from 'node:path';
-import { once } from 'node:events';
 import { openConsolePage, startConsoleServer } from './support/console-page.ts';
 import { startReins } from './reins-process.ts';
 import { temporaryFolder } from './support/folders.ts';
@@ -21,15 +20,6 @@ async function startHeld() {
   const gate = createGate();
   const model = await startModel((asked) => (asked.startsWith('held') ? held : undefined), gate);
   return { gate, model };
-}
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return String(typeof address === 'object' ? address?.port : '');
 }
 
 describeInChromium('C-039: the page and the network', (browser) => {
@@ -69,7 +59,7 @@ describeInChromium('C-039: the page and the network', (browser) => {
     const { gate, model } = await startHeld();
     await using _model = model;
     await ensureConsoleBuilt();
-    const [data, port] = [temporaryFolder(), await freePort()];
+    const [data, port] = [temporaryFolder(), String(await freePort())];
     await writeFile(join(data, 'config.json'), JSON.stringify(model.settings));
     const env = { ...model.env, REINS_API_KEY: key };
     const start = async () => {

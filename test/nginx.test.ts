@@ -1,8 +1,8 @@
 // A real nginx in front of a whole server (B032, B033): one that was left as it is installed, and the one of `deploy/`.
 
+import { freePort } from './support/free-port.ts';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
@@ -17,15 +17,6 @@ const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 /** nginx with these `server` blocks and gzip for everything; resolves when it answers. */
 async function startNginx(blocks: string, port: number): Promise<void> {

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { loadConfig, type Config } from '../config.ts';
+import { runServer } from './run-server.ts';
 import { ReinsError } from '../core/errors.ts';
-import { aborted, listenForStop } from './stop-signals.ts';
+import { aborted } from './stop-signals.ts';
 import { parseVerbArgs, type Verb } from './verb.ts';
+import type { Config } from '../config.ts';
 
 const usage = `Usage: reins serve [--host H] [--port P] [--data DIR] [--config FILE]
 
@@ -28,11 +29,7 @@ export const serve: Verb = {
   usage,
   async run(args, { out, err }) {
     const { values } = parseVerbArgs(args, { options, words: 0 });
-    const config = loadConfig({ flags: values });
-    const stop = listenForStop();
-    const { createServer } = await import('../compose.ts');
-    const server = await createServer(config);
-    try {
+    return runServer(values, async ({ server, config, stop }) => {
       const { url, firstKey, consoleUrl } = await server.listen().catch((cause: unknown) => {
         throw cannotListen(cause, config.server);
       });
@@ -40,10 +37,7 @@ export const serve: Verb = {
       if (firstKey !== null) out.write(introduceKey({ key: firstKey, url, dataDir: config.server.dataDir }));
       await aborted(stop);
       err.write(`reins: stopping${grace(config.limits)}; a second signal ends it at once.\n`);
-    } finally {
-      await server.close();
-    }
-    return 0;
+    });
   },
 };
 

@@ -1,5 +1,5 @@
-import { aborted, listenForStop } from './stop-signals.ts';
-import { loadConfig } from '../config.ts';
+import { aborted } from './stop-signals.ts';
+import { runServer } from './run-server.ts';
 import { parseVerbArgs, type Verb } from './verb.ts';
 
 const usage = `Usage: reins worker [--data DIR] [--config FILE]
@@ -18,12 +18,8 @@ export const worker: Verb = {
   usage,
   async run(args, { out, err }) {
     const { values } = parseVerbArgs(args, { options, words: 0 });
-    const config = loadConfig({ flags: values });
-    const stop = listenForStop();
-    const { createServer } = await import('../compose.ts');
-    const server = await createServer(config);
-    const { address, namespace, taskQueue } = config.temporal;
-    try {
+    return runServer(values, async ({ server, config, stop }) => {
+      const { address, namespace, taskQueue } = config.temporal;
       const working = server.work().then(() => {
         if (!stop.aborted)
           out.write(`reins works for Temporal at ${address}, namespace ${namespace}, queue ${taskQueue}\n`);
@@ -31,9 +27,6 @@ export const worker: Verb = {
       await Promise.race([working, aborted(stop)]);
       await aborted(stop);
       err.write('reins: stopping; a second signal ends it at once.\n');
-    } finally {
-      await server.close();
-    }
-    return 0;
+    });
   },
 };

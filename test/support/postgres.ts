@@ -1,10 +1,10 @@
 // A PostgreSQL of a test file's own, with a database for each test: real, on loopback, synced to the disk. It is started with the
 // first database that is asked for. Where none is installed the tests say that they are skipped; REINS_REQUIRE_POSTGRES forbids that.
 
+import { freePort } from './free-port.ts';
 import { afterAll, describe } from 'vitest';
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { openPostgres, type PostgresOptions, type PostgresStore } from '../../src/stores/postgres/open-postgres.ts';
@@ -133,12 +133,4 @@ async function answers(url: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -1,9 +1,9 @@
 // A Temporal development server of a test file's own: real, on loopback. Where none is installed the tests say that they are
 // skipped; REINS_REQUIRE_TEMPORAL forbids that. `node scripts/install-temporal.js` gets one.
 
+import { freePort } from './free-port.ts';
 import { afterAll, describe } from 'vitest';
 import { Connection } from '@temporalio/client';
-import { createServer } from 'node:net';
 import { existsSync } from 'node:fs';
 import { once } from 'node:events';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -71,13 +71,4 @@ async function answers(address: string): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   throw new Error('The Temporal server does not answer.');
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
