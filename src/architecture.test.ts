@@ -55,6 +55,8 @@ const contracts: Record<string, readonly string[]> = {
   harnesses: ['harness.ts', 'registry.ts'],
   stores: [
     'store.ts',
+    'admission.ts',
+    'harness-record.ts',
     'file-store.ts',
     'session-store.ts',
     'principal-store.ts',

@@ -46,7 +46,7 @@ import { systemClock, systemRandom } from './system.ts';
 import { createLogger } from './logger.ts';
 import { ConfigurationError } from './core/errors.ts';
 import type { Clock } from './core/clock.ts';
-import type { RunPermissions } from './core/run-event.ts';
+import type { RunPermissions } from './core/run-config.ts';
 import { hostEnvironment, secretsOf, type Config } from './config.ts';
 import type { McpDeps } from './engine/mcp/connect-server.ts';
 import type { HarnessTools } from './harnesses/native/native-adapter.ts';

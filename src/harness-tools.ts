@@ -19,7 +19,7 @@ import { openSkills, type NamedSkill } from './engine/skills/open-skills.ts';
 import { placeBundle } from './place-bundle.ts';
 import { pluginServer } from './plugin-server.ts';
 import { readSecret } from './tasks/read-secret.ts';
-import type { HarnessExtensions, HarnessMcpServer, HarnessPlugin, PluginServer } from './core/run-event.ts';
+import type { HarnessExtensions, HarnessMcpServer, HarnessPlugin, PluginServer } from './core/run-config.ts';
 import type { HarnessId, SessionId } from './core/ids.ts';
 import type { HarnessTools } from './harnesses/native/native-adapter.ts';
 import type { HostRules } from './net/public-host.ts';

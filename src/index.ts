@@ -36,7 +36,8 @@ export {
   RunResult,
   RunTruncated,
 } from './core/run-result.ts';
-export type { Limits, PendingTool, RunEvent, RunEventType, Todo, UserMessage } from './core/run-event.ts';
+export type { PendingTool, RunEvent, RunEventType, Todo, UserMessage } from './core/run-event.ts';
+export type { Limits } from './core/run-config.ts';
 export { createRuntime, type AgentDefinition, type RuntimeDriver, type RuntimeOptions } from './runtime.ts';
 export type { Answer } from './core/questions.ts';
 export type { CloseOptions, Decision, PendingFilter, Runtime } from './runtimes/runtime.ts';

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, utimes } from 'node:fs/promises';
 import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { placeBundle, sweepBundles, type BundlePlace } from './place-bundle.ts';
-import { plainSetup, type Store } from './stores/store.ts';
+import { type Store } from './stores/store.ts';
+import { plainSetup } from './stores/harness-record.ts';
 import { systemRandom } from './system.ts';
 import { tmpdir } from 'node:os';
 

@@ -9,7 +9,8 @@ import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { StorageError } from './core/errors.ts';
-import type { BundleFile, Store } from './stores/store.ts';
+import type { Store } from './stores/store.ts';
+import type { BundleFile } from './stores/harness-record.ts';
 import type { HarnessId } from './core/ids.ts';
 import type { Random } from './core/random.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs
 import { join } from 'node:path';
 import { pluginServer } from './plugin-server.ts';
 import { tmpdir } from 'node:os';
-import type { PluginServer } from './core/run-event.ts';
+import type { PluginServer } from './core/run-config.ts';
 import type { Shell } from './engine/shell/shell.ts';
 
 let dataDir: string;

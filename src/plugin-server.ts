@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { mkdir, realpath } from 'node:fs/promises';
 import { sandboxProgram } from './engine/shell/sandbox-program.ts';
 import type { Environment } from './process/child-environment.ts';
-import type { PluginServer } from './core/run-event.ts';
+import type { PluginServer } from './core/run-config.ts';
 import type { Shell, ShellNetwork } from './engine/shell/shell.ts';
 import type { StdioServer } from './engine/mcp/mcp-server.ts';
 

@@ -1,6 +1,6 @@
 // Durable runs for programs: agents over a store, with no server (E chapter 1.3).
 
-import { allowAll } from './core/run-event.ts';
+import { allowAll } from './core/run-config.ts';
 import { assembleFrom, type AgentParts } from './agent.ts';
 import { assembleServices, startUpkeep } from './assemble-services.ts';
 import { agentsByBase, createAgentAdapters, type TurnDress } from './runtimes/agent-adapter.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addHarness, startServer, type TestServer } from './support/server.ts';
-import { allowAll } from '../src/core/run-event.ts';
+import { allowAll } from '../src/core/run-config.ts';
 import { askedBy, eventually } from './support/asking-server.ts';
 import { call, reply, say, text } from './support/model.ts';
 import { counted } from './support/runtimes.ts';

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { acceptTask } from '../src/tasks/accept-task.ts';
-import { allowAll } from '../src/core/run-event.ts';
+import { allowAll } from '../src/core/run-config.ts';
 import { awaitResponse, readResponse } from '../src/tasks/read-response.ts';
 import { call, createGate, hold, reply, say, startModel, text, type Gate, type TestModel } from './support/model.ts';
 import { cancelTask } from '../src/tasks/cancel-task.ts';

@@ -12,7 +12,7 @@ import { runIds } from '../src/core/ids.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { stampAll, textDraft } from '../src/testing/store-samples.ts';
 import { StorageError } from '../src/core/errors.ts';
-import type { Admission } from '../src/stores/store.ts';
+import type { Admission } from '../src/stores/admission.ts';
 import pg from 'pg';
 
 describeWithPostgres('readers at another node', (cluster) => {

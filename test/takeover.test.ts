@@ -1,7 +1,7 @@
 // Whose a run is, when its owner goes, and what becomes of it when nobody here can work on it.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { allowAll } from '../src/core/run-event.ts';
+import { allowAll } from '../src/core/run-config.ts';
 import { begin, pass, passUntil, shareStore, type SharedStore, type StoreProcess } from './support/store-process.ts';
 import { cancelTask } from '../src/tasks/cancel-task.ts';
 import { checkLog } from '../src/testing/check-log.ts';

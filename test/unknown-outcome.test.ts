@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { addHarness, startProcess, startServer } from './support/server.ts';
-import { allowAll } from '../src/core/run-event.ts';
+import { allowAll } from '../src/core/run-config.ts';
 import { askedBy, eventually, readFor, say as tell } from './support/asking-server.ts';
 import { call, reply, say, startModel, type Replies } from './support/model.ts';
 import { ended } from './support/uhp.ts';

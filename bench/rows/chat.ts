@@ -4,7 +4,8 @@ import { createUiView } from '../../src/views/ui-view.ts';
 import { digits, type Benchmark } from '../row.ts';
 import { encodeUiChunk } from '../../src/protocol/ui/encode-chunk.ts';
 import { median } from '../statistics.ts';
-import { noBudgets, type EventDraft, type RunEvent } from '../../src/core/run-event.ts';
+import { type EventDraft, type RunEvent } from '../../src/core/run-event.ts';
+import { noBudgets } from '../../src/core/run-config.ts';
 import { runIds, sessionIds } from '../../src/core/ids.ts';
 
 const deltas = 100_000;

@@ -1,4 +1,4 @@
-import type { Limits } from './run-event.ts';
+import type { Limits } from './run-config.ts';
 import type { RunResultData } from './outcome.ts';
 import type { Usage } from './usage.ts';
 

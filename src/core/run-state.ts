@@ -12,17 +12,15 @@ import { evolveCall } from './evolve-call.ts';
 import { evolveStep } from './evolve-step.ts';
 import type { JsonValue } from './json.ts';
 import type { RunId, SessionId } from './ids.ts';
-import { noBudgets } from './run-event.ts';
+import { noBudgets } from './run-config.ts';
 import type {
   AgentRef,
   ApprovalDecided,
   BudgetReached,
   EventDraft,
-  Limits,
   ParentRun,
   PendingStatus,
   PendingTool,
-  RunConfig,
   RunEvent,
   RunEventOf,
   TaskFacts,
@@ -30,6 +28,7 @@ import type {
   ToolCall,
   ToolOutcome,
 } from './run-event.ts';
+import type { Limits, RunConfig } from './run-config.ts';
 
 /** Life of one tool call: `written` by the model, then announced, dispatched, returned, answered (E-531). */
 export type CallProgress = { readonly at: 'written' } | (BegunCall & CallStage);

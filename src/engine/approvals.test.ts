@@ -1,7 +1,8 @@
 // Approvals and questions, from the engine's side: what it asks, when it parks, and how it goes on (E-600 to E-613).
 
 import { describe, expect, test } from 'vitest';
-import { allowAll, type PendingTool } from '../core/run-event.ts';
+import { type PendingTool } from '../core/run-event.ts';
+import { allowAll } from '../core/run-config.ts';
 import { approvalIds, runIds } from '../core/ids.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig, type EngineRigOptions } from '../testing/engine-rig.ts';

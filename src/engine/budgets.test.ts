@@ -6,7 +6,7 @@ import { createEngineRig, type EngineRig } from '../testing/engine-rig.ts';
 import { RunResult } from '../core/run-result.ts';
 import { simpleCall, simpleText, type ScriptedReply } from '../testing/model-servers/reply-script.ts';
 import { sleep } from '../core/clock.ts';
-import type { Limits } from '../core/run-event.ts';
+import type { Limits } from '../core/run-config.ts';
 
 const calling = (index = 0): ScriptedReply => simpleCall('a', 'add', { n: index });
 const using = (reply: ScriptedReply, outputTokens: number): ScriptedReply => ({

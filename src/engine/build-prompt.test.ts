@@ -12,7 +12,8 @@ import { withoutPlace, type AssistantPart, type Message, type ToolAnswer } from 
 import type { ContentStore } from './content-store.ts';
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { OpenedModel } from './model.ts';
-import type { RunConfig, RunEvent, Todo, UserPart } from '../core/run-event.ts';
+import type { RunEvent, Todo, UserPart } from '../core/run-event.ts';
+import type { RunConfig } from '../core/run-config.ts';
 
 const openedAs = (provider: string, more: Partial<OpenedModel> = {}): OpenedModel => ({
   model: createScriptedModel([simpleText('x')], { provider, modelId: more.model?.modelId ?? 'm-1' }),

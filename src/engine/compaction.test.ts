@@ -5,7 +5,8 @@ import { estimateTokens } from './token-estimate.ts';
 import { readContext } from './context-view.ts';
 import { createLogBuilder, testTask, type LogBuilder } from '../testing/log-builder.ts';
 import { defaultPolicies } from './policies.ts';
-import { noBudgets, type EventData, type Limits } from '../core/run-event.ts';
+import { type EventData } from '../core/run-event.ts';
+import { noBudgets, type Limits } from '../core/run-config.ts';
 import { withoutPlace, type Message } from '../core/transcript.ts';
 import { addUsage, type Usage } from '../core/usage.ts';
 

@@ -3,7 +3,8 @@
 // the tests of the server and of the durable runtime.
 
 import { describe, expect, test } from 'vitest';
-import { allowAll, type RunEvent, type Todo } from '../core/run-event.ts';
+import { type RunEvent, type Todo } from '../core/run-event.ts';
+import { allowAll } from '../core/run-config.ts';
 import { readContext } from './context-view.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig, type EngineRigOptions } from '../testing/engine-rig.ts';

@@ -15,7 +15,8 @@ import {
   type RunState,
 } from '../core/run-state.ts';
 import { lapsOf } from './loop-guard.ts';
-import type { BudgetReached, RunConfig, Todo } from '../core/run-event.ts';
+import type { BudgetReached, Todo } from '../core/run-event.ts';
+import type { RunConfig } from '../core/run-config.ts';
 import type { Ending, Park } from '../core/closing.ts';
 import type { ErrorInfo, StopReason } from '../core/outcome.ts';
 

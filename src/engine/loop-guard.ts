@@ -1,4 +1,4 @@
-import type { LoopGuard } from '../core/run-event.ts';
+import type { LoopGuard } from '../core/run-config.ts';
 
 /**
  * How often the newest calls repeat themselves: the largest number of laps, at the end of the list, of a cycle of at most

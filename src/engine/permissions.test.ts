@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { allowAll, type PermissionMode, type RunPermissions } from '../core/run-event.ts';
+import { allowAll, type PermissionMode, type RunPermissions } from '../core/run-config.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig, type EngineRigOptions } from '../testing/engine-rig.ts';
 import { judge, type JudgedCall } from './permissions.ts';

@@ -4,7 +4,7 @@ import { realpath } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import type { JsonObject } from '../core/json.ts';
 import type { PermissionLevel, Tool, UseKind } from './tool.ts';
-import type { PermissionMode, RunPermissions } from '../core/run-event.ts';
+import type { PermissionMode, RunPermissions } from '../core/run-config.ts';
 import type { Rule } from '../core/rule.ts';
 
 export interface Judgement {

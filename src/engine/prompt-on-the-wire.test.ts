@@ -8,7 +8,7 @@ import { testRunId, testSessionId } from '../testing/log-builder.ts';
 import type { AssistantPart, Message, ToolAnswer } from '../core/transcript.ts';
 import type { ContentStore } from './content-store.ts';
 import type { ProviderName } from '../core/provider-names.ts';
-import type { RunConfig } from '../core/run-event.ts';
+import type { RunConfig } from '../core/run-config.ts';
 
 const wires: readonly (readonly [ProviderName, ModelServerProtocol, string])[] = [
   ['anthropic', 'anthropic', 'claude'],

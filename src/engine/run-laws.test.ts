@@ -3,7 +3,8 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { allowAll, type RunEvent } from '../core/run-event.ts';
+import { type RunEvent } from '../core/run-event.ts';
+import { allowAll } from '../core/run-config.ts';
 import { checkLog } from '../testing/check-log.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createClientModel } from '../testing/client-model.ts';

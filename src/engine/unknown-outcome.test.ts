@@ -1,7 +1,7 @@
 // A call that was dispatched and whose end nobody knows: E-540 to E-543.
 
 import { describe, expect, test } from 'vitest';
-import { allowAll } from '../core/run-event.ts';
+import { allowAll } from '../core/run-config.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig, type EngineRigOptions } from '../testing/engine-rig.ts';
 import { simpleCall, simpleCalls, simpleText } from '../testing/model-servers/reply-script.ts';

@@ -13,7 +13,8 @@
 import type { Clock } from '../core/clock.ts';
 import type { Message } from '../core/transcript.ts';
 import type { ModelChoice, ModelListing } from '../core/model-choice.ts';
-import type { AgentRef, EventDraft, LeftBy, Limits, RunConfig, RunEvent, RunStarted, Todo } from '../core/run-event.ts';
+import type { AgentRef, EventDraft, LeftBy, RunEvent, RunStarted, Todo } from '../core/run-event.ts';
+import type { Limits, RunConfig } from '../core/run-config.ts';
 import type { Rule } from '../core/rule.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { SessionId } from '../core/ids.ts';

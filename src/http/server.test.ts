@@ -1,7 +1,7 @@
 // The whole server over real HTTP: SQLite in memory, the real log, the real engine with a scripted model. The model's clock
 // is manual, so a test decides when a task that is under way goes on.
 
-import { allowAll } from '../core/run-event.ts';
+import { allowAll } from '../core/run-config.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ import { createRegistry } from '../harnesses/registry.ts';
 import { createRunLog } from '../stores/run-log.ts';
 import { openSqlite } from '../stores/sqlite/open-sqlite.ts';
 import { openWebhooks } from '../webhooks/open-webhooks.ts';
-import { plainSetup, type HarnessRecord } from '../stores/store.ts';
+import { plainSetup, type HarnessRecord } from '../stores/harness-record.ts';
 import { systemClock, systemProcesses } from '../system.ts';
 import { createBackgroundRuns } from '../tasks/background-runs.ts';
 import { createFrameFeeds } from '../tasks/frame-feeds.ts';

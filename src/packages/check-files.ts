@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { FileTooLargeError } from './file-too-large-error.ts';
-import type { BundleFile } from '../stores/store.ts';
+import type { BundleFile } from '../stores/harness-record.ts';
 import type { RequestError } from '../core/errors.ts';
 
 export interface SentFile {

@@ -3,7 +3,7 @@
 import { pluginSchemas, pluginServersSchema } from '../core/plugin-schema.ts';
 import { readPlugin, type PluginPackage, type Skipped } from './read-plugin.ts';
 import { serverPath } from './plugin-servers.ts';
-import type { BundleFile } from '../stores/store.ts';
+import type { BundleFile } from '../stores/harness-record.ts';
 
 export interface ExportedParts {
   readonly harnessId: string;

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../core/json.ts';
 import { PluginInvalidError, UnsupportedPluginSchemaError } from './plugin-errors.ts';
 import { pluginSchemas } from '../core/plugin-schema.ts';
 import { readJson } from './read-json.ts';
-import type { BundleFile } from '../stores/store.ts';
+import type { BundleFile } from '../stores/harness-record.ts';
 import type { Skipped } from './read-plugin.ts';
 
 const file = 'plugin.json';

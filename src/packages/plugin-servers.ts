@@ -5,8 +5,8 @@ import { pathFault } from './check-files.ts';
 import { pluginServersSchema } from '../core/plugin-schema.ts';
 import { pointer } from './plugin-manifest.ts';
 import { readJson } from './read-json.ts';
-import type { BundleFile } from '../stores/store.ts';
-import type { PluginServer } from '../core/run-event.ts';
+import type { BundleFile } from '../stores/harness-record.ts';
+import type { PluginServer } from '../core/run-config.ts';
 import type { Skipped } from './read-plugin.ts';
 
 const file = 'mcp.json';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { parse } from 'yaml';
 import { textOf } from './check-files.ts';
-import type { BundleFile } from '../stores/store.ts';
+import type { BundleFile } from '../stores/harness-record.ts';
 import type { Skipped } from './read-plugin.ts';
 
 export interface PluginSkill {

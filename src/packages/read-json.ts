@@ -1,6 +1,6 @@
 import { textAt } from './check-files.ts';
 import { toJsonValue, type JsonValue } from '../core/json.ts';
-import type { BundleFile } from '../stores/store.ts';
+import type { BundleFile } from '../stores/harness-record.ts';
 
 /** Larger than any that is meant to be read; it is kept in memory, and read again and again. */
 const maxUnits = 256 * 1024;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readPlugin } from './read-plugin.ts';
 import { RequestError } from '../core/errors.ts';
-import type { BundleFile } from '../stores/store.ts';
+import type { BundleFile } from '../stores/harness-record.ts';
 
 const schema = 'https://agent-plugins.org/schemas/1.0.0/plugin.schema.json';
 const serversSchema = 'https://agent-plugins.org/schemas/1.0.0/mcp.schema.json';

@@ -4,9 +4,9 @@
 import { readManifest } from './plugin-manifest.ts';
 import { readServers } from './plugin-servers.ts';
 import { readSkills, type PluginSkill } from './plugin-skills.ts';
-import type { BundleFile } from '../stores/store.ts';
+import type { BundleFile } from '../stores/harness-record.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { PluginServer } from '../core/run-event.ts';
+import type { PluginServer } from '../core/run-config.ts';
 
 /** What a package is made of, derived from its files. */
 export interface PluginPackage {

@@ -7,7 +7,8 @@ import { canonicalJson, toJsonValue, type JsonObject } from '../core/json.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { deepFreeze } from '../core/deep-freeze.ts';
 import { defaultPolicies, type EnginePolicies } from '../engine/policies.ts';
-import { noBudgets, type AgentRef, type Limits, type RunConfig, type RunPermissions } from '../core/run-event.ts';
+import { type AgentRef } from '../core/run-event.ts';
+import { noBudgets, type Limits, type RunConfig, type RunPermissions } from '../core/run-config.ts';
 
 const positive = z.number().positive();
 const seconds = z.number().nonnegative();

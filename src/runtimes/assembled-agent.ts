@@ -10,7 +10,8 @@ import {
 } from './agent-config.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { delegateTool, type SubAgent } from './sub-agents.ts';
-import type { AgentRef, Limits } from '../core/run-event.ts';
+import type { AgentRef } from '../core/run-event.ts';
+import type { Limits } from '../core/run-config.ts';
 import type { Catalogue } from '../engine/models/catalogue.ts';
 import type { EngineParts, Fallback } from '../engine/engine-parts.ts';
 import type { Hooks } from '../engine/hooks.ts';

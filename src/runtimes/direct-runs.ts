@@ -9,14 +9,8 @@ import { closeRun, decidedBy } from '../core/closing.ts';
 import { readContext } from '../engine/context-view.ts';
 import { createDelegateTools, type ChildRun } from './sub-agents.ts';
 import { evolve, isOpen, type RunState } from '../core/run-state.ts';
-import {
-  isLive,
-  type EventDraft,
-  type Limits,
-  type ParentRun,
-  type RunConfig,
-  type RunEvent,
-} from '../core/run-event.ts';
+import { isLive, type EventDraft, type ParentRun, type RunEvent } from '../core/run-event.ts';
+import { type Limits, type RunConfig } from '../core/run-config.ts';
 import { isParked, type DirectRun } from './direct-run.ts';
 import { resolve } from 'node:path';
 import { runLoop } from '../engine/run-loop.ts';

@@ -13,7 +13,8 @@ import { ensureHarness } from '../tasks/ensure-harness.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 import type { AssembledAgent } from './assembled-agent.ts';
 import type { FollowUp } from '../tasks/queue-task.ts';
-import type { Limits, RunEventOf, UserMessage, UserPart } from '../core/run-event.ts';
+import type { RunEventOf, UserMessage, UserPart } from '../core/run-event.ts';
+import type { Limits } from '../core/run-config.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from '../tasks/services.ts';
 

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MemoryLog } from './memory-log.ts';
-import { noBudgets, type EventDraft, type PendingTool, type RunEvent } from '../core/run-event.ts';
+import { type EventDraft, type PendingTool, type RunEvent } from '../core/run-event.ts';
+import { noBudgets } from '../core/run-config.ts';
 import { runIds, sessionIds } from '../core/ids.ts';
 import { withChildren, type FollowChild } from './with-children.ts';
 import type { RunResultData } from '../core/outcome.ts';

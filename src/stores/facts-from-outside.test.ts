@@ -10,7 +10,8 @@ import { admissionOf, factOf, noteDraft, resultDraft, stampAll, textDraft } from
 import { createRunLog } from './run-log.ts';
 import { openSqlite } from './sqlite/open-sqlite.ts';
 import { silentLogger } from '../core/logger.ts';
-import type { Admission, Store } from './store.ts';
+import type { Store } from './store.ts';
+import type { Admission } from './admission.ts';
 
 const opened: Store[] = [];
 afterEach(async () => {

@@ -1,5 +1,6 @@
 import { StorageError } from '../core/errors.ts';
-import type { AdmitResult, EndedRun } from './store.ts';
+import type { EndedRun } from './store.ts';
+import type { AdmitResult } from './admission.ts';
 
 export type KeepRefusal = Extract<AdmitResult, { outcome: 'busy' | 'not-tip' | 'no-session' | 'expired' }>;
 

@@ -25,7 +25,8 @@ import { createGroupCommit } from './group-commit.ts';
 import { createHeadWatch, type HeadWatch } from './head-watch.ts';
 import { createReadTail, pageEvents } from './read-tails.ts';
 import { createRunWriter, type RunWriter } from './run-writer.ts';
-import type { Admission, AdmitResult, AppendFactsResult, FactFromOutside, Store } from './store.ts';
+import type { AppendFactsResult, FactFromOutside, Store } from './store.ts';
+import type { Admission, AdmitResult } from './admission.ts';
 import { WriteQueue, type WrittenRun } from './write-queue.ts';
 
 export type { RunWriter } from './run-writer.ts';

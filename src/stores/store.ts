@@ -14,15 +14,17 @@
 //     from the logs (E-002); `approval-decided` never enters a log twice for one approval (E-602).
 // L7. A fact from outside (`user-message`, `approval-decided`) is appended by any process, without owning the run (E-801).
 
-import type { ApprovalId, FileId, HarnessId, RuleId, RunId, SessionId } from '../core/ids.ts';
+import type { Admission, AdmitResult } from './admission.ts';
+import type { HarnessRecord, Bundle } from './harness-record.ts';
+import type { ApprovalId, HarnessId, RuleId, RunId, SessionId } from '../core/ids.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { FileStore } from './file-store.ts';
 import type { FinalStatus, ModelRef } from '../core/outcome.ts';
-import type { CapReached, DayQuota, PrincipalStore, QuotaReached, Spending, TaskCaps } from './principal-store.ts';
+import type { PrincipalStore, Spending } from './principal-store.ts';
 import type { SessionHistory, SessionStore } from './session-store.ts';
 import type { WebhookStore } from './webhook-store.ts';
 export type { KeyRecord } from './principal-store.ts';
-import type { ApprovalDecided, ContentRef, PendingTool, RunEvent, RunPermissions } from '../core/run-event.ts';
+import type { ApprovalDecided, ContentRef, PendingTool, RunEvent } from '../core/run-event.ts';
 
 /** A stamped event that has no number yet: the append gives it. */
 export type UnnumberedEvent = RunEvent extends infer E ? (E extends RunEvent ? Omit<E, 'seq'> : never) : never;
@@ -148,71 +150,6 @@ export interface SessionRecord {
   readonly forkedFrom: RunId | null;
 }
 
-export interface HarnessRecord {
-  readonly harnessId: HarnessId;
-  readonly principal: string;
-  readonly name: string;
-  readonly base: string;
-  readonly defaultModel: string | null;
-  readonly systemPrompt: string | null;
-  readonly disabledTools: readonly string[];
-  readonly maxStep: number | null;
-  readonly timeoutSeconds: number | null;
-  /** What its agent may do unasked (UR-02); null = everything, and nobody is asked. */
-  readonly permissions: RunPermissions | null;
-  /** Whether its agent keeps a task list; null = as the server does. */
-  readonly planning: boolean | null;
-  readonly setup: HarnessSetup;
-  readonly createdAtMs: number;
-  readonly deleted: boolean;
-}
-
-/** What a harness is configured with beyond plain values, as written (U-101). */
-export interface HarnessSetup {
-  readonly mcpServers: readonly {
-    readonly name: string;
-    readonly url: string;
-    readonly transport: 'http' | 'sse';
-    readonly enabled: boolean;
-    readonly headers: Readonly<Record<string, StoredSecret>>;
-    readonly auth: StoredSecret | null;
-  }[];
-  /** Without a bundle: it suppresses one of the base (UD-40). */
-  readonly skills: readonly { readonly name: string; readonly enabled: boolean; readonly bundle: string | null }[];
-  readonly plugins: readonly { readonly name: string; readonly enabled: boolean; readonly bundle: string }[];
-  /** Whether the default model may stand in for one that cannot be served (UD-47). */
-  readonly modelFallback: boolean;
-  /** Folder that new sessions are a copy of; null: the server's (UD-88). */
-  readonly template: string | null;
-  /** Whether the runtime reads the configuration that lies in the workspace (H-084). */
-  readonly workspaceConfig: boolean;
-}
-
-/** Shown by its handle alone, `reins_secret:<id>` (UD-37). */
-export interface StoredSecret {
-  readonly id: string;
-  readonly value: string;
-}
-
-export const plainSetup: HarnessSetup = {
-  mcpServers: [],
-  skills: [],
-  plugins: [],
-  modelFallback: false,
-  template: null,
-  workspaceConfig: false,
-};
-
-/** A folder of files that a harness was given: content as it was sent (U-121). Its name is a hash of what it holds. */
-export interface Bundle {
-  readonly ref: string;
-  readonly files: readonly BundleFile[];
-}
-
-export type BundleFile =
-  | { readonly path: string; readonly content: string }
-  | { readonly path: string; readonly content_b64: string };
-
 /** A run that ended somewhere else, with its whole log (P-060). */
 export interface EndedRun {
   readonly runId: RunId;
@@ -259,58 +196,6 @@ export interface OwnerRecord {
   /** When it last said that it lives. */
   readonly seenAtMs: number;
 }
-
-export interface IdempotencyClaim {
-  readonly key: string;
-  /** Hash of the canonical body, without `stream` and `background` (UD-11). */
-  readonly bodyHash: string;
-}
-
-/** Everything that starts a task, stored in one transaction (E-050). */
-export interface Admission {
-  readonly runId: RunId;
-  readonly sessionId: SessionId;
-  readonly harnessId: HarnessId;
-  readonly principal: string;
-  /** Absent: the session must exist and be free; present: it is made, unless another task has made it meanwhile. */
-  readonly newSession?: {
-    readonly title: string;
-    /** The conversation it begins with, of its own: the session that it was taken from may go, once it is admitted (UD-28). */
-    readonly fork?: { readonly from: RunId; readonly history: SessionHistory; readonly contents: readonly string[] };
-  };
-  /** Refused as `limited` where the principal has as many tasks at work, or begun within a minute (UR-53). */
-  readonly caps?: TaskCaps;
-  /** Refused as `exhausted` where the principal has spent all of one of them (UR-53). */
-  readonly quota?: DayQuota;
-  /** The tip the caller continues: checked inside the transaction, so that two tasks never both follow one (B106). */
-  readonly previousRunId: RunId | null;
-  readonly store: boolean;
-  readonly parentRunId?: RunId;
-  /** Uploads that it is given by name: they are kept until it has ended. */
-  readonly uploads?: readonly FileId[];
-  /** The waiting entry that this run starts: marked as started in the same transaction; refused as `not-queued` without. */
-  readonly queued?: { readonly messageId: string };
-  readonly owner: string;
-  readonly idempotency?: IdempotencyClaim;
-  readonly events: readonly UnnumberedEvent[];
-  readonly atMs: number;
-}
-
-export type AdmitResult =
-  | { readonly outcome: 'admitted'; readonly run: RunRecord; readonly events: readonly RunEvent[] }
-  /** The key was used before: nothing was started. */
-  | { readonly outcome: 'replayed'; readonly runId: RunId; readonly sameBody: boolean }
-  | { readonly outcome: 'busy'; readonly runningRunId: RunId }
-  | { readonly outcome: 'not-tip'; readonly tip: RunId | null }
-  /** There is none, or none any more: the session, or the response that is forked. */
-  | { readonly outcome: 'no-session' }
-  /** The same, past its retention (UD-61). */
-  | { readonly outcome: 'expired' }
-  /** Whom it was to work for has ended, or shall stop (E-813). */
-  | { readonly outcome: 'parent-over' }
-  | ({ readonly outcome: 'limited' } & CapReached)
-  | ({ readonly outcome: 'exhausted' } & QuotaReached)
-  | { readonly outcome: 'not-queued' };
 
 export interface Append {
   readonly runId: RunId;

@@ -29,11 +29,13 @@ import {
   TaskEndedError,
 } from '../core/errors.ts';
 import { runConfigOf } from './run-config.ts';
-import { allowAll } from '../core/run-event.ts';
+import { allowAll } from '../core/run-config.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import { sessionTitle } from '../core/session-title.ts';
-import type { Admission, AdmitResult, IdempotencyClaim, RunRecord } from '../stores/store.ts';
-import type { ParentRun, RunConfig, RunPermissions } from '../core/run-event.ts';
+import type { RunRecord } from '../stores/store.ts';
+import type { Admission, AdmitResult, IdempotencyClaim } from '../stores/admission.ts';
+import type { ParentRun } from '../core/run-event.ts';
+import type { RunConfig, RunPermissions } from '../core/run-config.ts';
 import type { RunSlot } from './run-slots.ts';
 import type { Services } from './services.ts';
 import type { TaskBody } from './task-body.ts';

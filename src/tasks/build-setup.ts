@@ -6,7 +6,7 @@ import { installedPlugins, type InstalledPlugin } from './installed-plugins.ts';
 import { refuseConflicts } from './plugin-conflicts.ts';
 import { storedPlugins, storedSkills } from './stored-bundles.ts';
 import { storedServers } from './stored-servers.ts';
-import type { Bundle, HarnessSetup } from '../stores/store.ts';
+import type { Bundle, HarnessSetup } from '../stores/harness-record.ts';
 import type { HarnessAdapter } from '../harnesses/harness.ts';
 import type { HarnessBody } from './harness-body.ts';
 import type { Services } from './services.ts';

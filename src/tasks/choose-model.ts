@@ -1,7 +1,7 @@
 import { mayUseModel } from './principal-limits.ts';
 import { ModelUnavailableError } from '../core/errors.ts';
 import type { HarnessAdapter } from '../harnesses/harness.ts';
-import type { HarnessRecord } from '../stores/store.ts';
+import type { HarnessRecord } from '../stores/harness-record.ts';
 import type { ModelChoice } from '../core/model-choice.ts';
 import type { ModelRef } from '../core/outcome.ts';
 import type { Services } from './services.ts';

@@ -1,6 +1,6 @@
 import { within } from '../core/within.ts';
 import type { Ending } from '../core/closing.ts';
-import type { RunConfig } from '../core/run-event.ts';
+import type { RunConfig } from '../core/run-config.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
 

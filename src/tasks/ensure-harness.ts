@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../core/errors.ts';
 import { createHash } from 'node:crypto';
 import { harnessIds, type HarnessId } from '../core/ids.ts';
-import { plainSetup, type HarnessRecord } from '../stores/store.ts';
+import { plainSetup, type HarnessRecord } from '../stores/harness-record.ts';
 import type { Services } from './services.ts';
 
 /**

@@ -17,10 +17,12 @@ import { recoverRuns } from './recover-runs.ts';
 import { silentLogger } from '../core/logger.ts';
 import { systemClock, systemRandom } from '../system.ts';
 import type { Capabilities, HarnessAdapter, HarnessSession } from '../harnesses/harness.ts';
-import { allowAll, type EventDraft, type RunEvent } from '../core/run-event.ts';
+import { type EventDraft, type RunEvent } from '../core/run-event.ts';
+import { allowAll } from '../core/run-config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Services } from './services.ts';
-import { plainSetup, type Store } from '../stores/store.ts';
+import { type Store } from '../stores/store.ts';
+import { plainSetup } from '../stores/harness-record.ts';
 
 const place = { step: 1, attempt: 1 };
 const model = { provider: 'bad', model: 'bad-1' };

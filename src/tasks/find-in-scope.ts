@@ -3,7 +3,8 @@
 
 import { approvalIds, harnessIds, ruleIds, runIds, sessionIds } from '../core/ids.ts';
 import { NotFoundError, SessionExpiredError, type RequestError } from '../core/errors.ts';
-import type { ApprovalRecord, HarnessRecord, RuleRecord, RunRecord, SessionRecord } from '../stores/store.ts';
+import type { ApprovalRecord, RuleRecord, RunRecord, SessionRecord } from '../stores/store.ts';
+import type { HarnessRecord } from '../stores/harness-record.ts';
 import type { Services } from './services.ts';
 
 type Scope = Pick<Services, 'store'>;

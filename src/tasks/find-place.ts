@@ -8,7 +8,8 @@ import {
   SessionExpiredError,
 } from '../core/errors.ts';
 import { findContinuable, findHarness, findLiveSession } from './find-in-scope.ts';
-import type { HarnessRecord, RunRecord, SessionRecord } from '../stores/store.ts';
+import type { RunRecord, SessionRecord } from '../stores/store.ts';
+import type { HarnessRecord } from '../stores/harness-record.ts';
 import type { RunId } from '../core/ids.ts';
 import type { Services } from './services.ts';
 import type { TaskRequest } from './accept-task.ts';

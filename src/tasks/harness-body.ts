@@ -1,4 +1,4 @@
-import type { RunPermissions } from '../core/run-event.ts';
+import type { RunPermissions } from '../core/run-config.ts';
 import type { SentFile } from '../packages/check-files.ts';
 
 /** What a caller writes of a harness: what is absent stays as it is, null clears, all else replaces the whole (UD-32). */

@@ -1,6 +1,7 @@
 import { readPlugin, type PluginPackage } from '../packages/read-plugin.ts';
 import { StorageError } from '../core/errors.ts';
-import type { HarnessRecord, HarnessSetup, Store } from '../stores/store.ts';
+import type { Store } from '../stores/store.ts';
+import type { HarnessRecord, HarnessSetup } from '../stores/harness-record.ts';
 
 export interface InstalledPlugin extends PluginPackage {
   readonly enabled: boolean;

@@ -10,7 +10,8 @@
 import { capReached, capWindowMs } from '../stores/principal-store.ts';
 import { RateLimitedError, RequestError } from '../core/errors.ts';
 import { totalTokens } from '../core/usage.ts';
-import type { Admission, Append } from '../stores/store.ts';
+import type { Append } from '../stores/store.ts';
+import type { Admission } from '../stores/admission.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { Services } from './services.ts';
 import type { Spending } from '../stores/principal-store.ts';

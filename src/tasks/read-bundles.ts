@@ -3,7 +3,7 @@
 import { exportPlugin } from '../packages/export-plugin.ts';
 import { findHarness } from './find-in-scope.ts';
 import { NotFoundError, StorageError } from '../core/errors.ts';
-import type { BundleFile, HarnessRecord } from '../stores/store.ts';
+import type { BundleFile, HarnessRecord } from '../stores/harness-record.ts';
 import type { Services } from './services.ts';
 
 export interface NamedBundle {

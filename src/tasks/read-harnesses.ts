@@ -2,7 +2,7 @@ import { findHarness } from './find-in-scope.ts';
 import { mayUseModel } from './principal-limits.ts';
 import { installedPlugins, type InstalledPlugin } from './installed-plugins.ts';
 import type { Capabilities, HarnessStatus } from '../harnesses/harness.ts';
-import type { HarnessRecord } from '../stores/store.ts';
+import type { HarnessRecord } from '../stores/harness-record.ts';
 import type { ModelListing } from '../core/model-choice.ts';
 import type { Services } from './services.ts';
 

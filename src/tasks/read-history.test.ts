@@ -8,7 +8,8 @@ import { readHistory } from './read-history.ts';
 import { silentLogger } from '../core/logger.ts';
 import { systemClock } from '../system.ts';
 import { todoCounts } from '../core/todos.ts';
-import type { Admission, Store } from '../stores/store.ts';
+import type { Store } from '../stores/store.ts';
+import type { Admission } from '../stores/admission.ts';
 import type { EventData, EventDraft } from '../core/run-event.ts';
 import type { Message } from '../core/transcript.ts';
 

@@ -13,7 +13,7 @@ import { endRun, executeRun } from './execute-run.ts';
 import { endParked } from './end-parked.ts';
 import type { Ending } from '../core/closing.ts';
 import type { RunErrorType } from '../core/outcome.ts';
-import type { RunConfig } from '../core/run-event.ts';
+import type { RunConfig } from '../core/run-config.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { RunId } from '../core/ids.ts';
 import type { RunRecord, UnfinishedRun } from '../stores/store.ts';

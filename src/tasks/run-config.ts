@@ -1,7 +1,7 @@
 import { installedPlugins } from './installed-plugins.ts';
 import { secretHandle } from '../core/secret-handle.ts';
-import type { HarnessExtensions, HarnessMcpServer, RunConfig, RunPermissions } from '../core/run-event.ts';
-import type { HarnessRecord, HarnessSetup } from '../stores/store.ts';
+import type { HarnessExtensions, HarnessMcpServer, RunConfig, RunPermissions } from '../core/run-config.ts';
+import type { HarnessRecord, HarnessSetup } from '../stores/harness-record.ts';
 import type { Services } from './services.ts';
 import type { TaskBody } from './task-body.ts';
 

@@ -19,7 +19,8 @@ import { StorageError } from '../core/errors.ts';
 import { systemClock } from '../system.ts';
 import { tmpdir } from 'node:os';
 import type { Services } from './services.ts';
-import type { Admission, Store } from '../stores/store.ts';
+import type { Store } from '../stores/store.ts';
+import type { Admission } from '../stores/admission.ts';
 
 const opened: Local[] = [];
 afterEach(async () => {

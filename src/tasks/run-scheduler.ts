@@ -1,4 +1,4 @@
-import type { RunConfig } from '../core/run-event.ts';
+import type { RunConfig } from '../core/run-config.ts';
 import type { RunId } from '../core/ids.ts';
 import type { UnfinishedRun } from '../stores/store.ts';
 

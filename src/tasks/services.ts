@@ -7,7 +7,7 @@ import type { ModelRef } from '../core/outcome.ts';
 import type { Random } from '../core/random.ts';
 import type { Ownership } from './ownership.ts';
 import type { PrincipalLimitSettings } from './principal-limits.ts';
-import type { RunPermissions } from '../core/run-event.ts';
+import type { RunPermissions } from '../core/run-config.ts';
 import type { RunScheduler } from './run-scheduler.ts';
 import type { RunLog } from '../stores/run-log.ts';
 import type { Uploads } from '../files/uploads.ts';

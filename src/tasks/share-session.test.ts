@@ -4,7 +4,7 @@ import { composeLocal } from '../compose.ts';
 import { loadConfig } from '../config.ts';
 import { readShared, shareSession } from './share-session.ts';
 import { tmpdir } from 'node:os';
-import type { Admission } from '../stores/store.ts';
+import type { Admission } from '../stores/admission.ts';
 import type { JsonValue } from '../core/json.ts';
 import type { Services } from './services.ts';
 

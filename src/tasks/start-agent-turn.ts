@@ -8,7 +8,7 @@ import { effortByName } from '../core/reasoning-effort.ts';
 import { ModelUnavailableError, RequestError } from '../core/errors.ts';
 import { plainTask } from './task-body.ts';
 import type { AgentTurns, Services } from './services.ts';
-import type { HarnessRecord } from '../stores/store.ts';
+import type { HarnessRecord } from '../stores/harness-record.ts';
 import type { ModelRef } from '../core/outcome.ts';
 import type { RunId } from '../core/ids.ts';
 

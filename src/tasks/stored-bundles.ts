@@ -8,9 +8,10 @@ import { InvalidInputError, type RequestError } from '../core/errors.ts';
 import { PluginInvalidError } from '../packages/plugin-errors.ts';
 import { serverPath } from '../packages/plugin-servers.ts';
 import { readPlugin } from '../packages/read-plugin.ts';
-import type { Bundle, BundleFile, HarnessSetup, Store } from '../stores/store.ts';
+import type { Store } from '../stores/store.ts';
+import type { Bundle, BundleFile, HarnessSetup } from '../stores/harness-record.ts';
 import type { InstalledPlugin } from './installed-plugins.ts';
-import type { PluginServer } from '../core/run-event.ts';
+import type { PluginServer } from '../core/run-config.ts';
 import type { SentPlugin, SentSkill } from './harness-body.ts';
 
 export interface BundleScope {

@@ -2,7 +2,7 @@ import { addressFault } from './address-fault.ts';
 import { headersFault, isHeaderValue, remoteUrlFault } from '../packages/server-address.ts';
 import { InvalidInputError } from '../core/errors.ts';
 import { secretIdOf } from '../core/secret-handle.ts';
-import type { HarnessSetup, StoredSecret } from '../stores/store.ts';
+import type { HarnessSetup, StoredSecret } from '../stores/harness-record.ts';
 import type { Random } from '../core/random.ts';
 import type { SentServer } from './harness-body.ts';
 

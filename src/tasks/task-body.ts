@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import type { InputMessage } from '../core/input-file.ts';
-import type { Limits } from '../core/run-event.ts';
+import type { Limits } from '../core/run-config.ts';
 
 /** What a caller asks for, parsed at the door. Names that the caller may have invented are plain strings. */
 export interface TaskBody {

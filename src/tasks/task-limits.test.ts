@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { limitsOfPrincipal } from './principal-limits.ts';
-import { noBudgets } from '../core/run-event.ts';
+import { noBudgets } from '../core/run-config.ts';
 import { costOf } from '../core/cost.ts';
 import { limitsOf, withinQuota } from './task-limits.ts';
 import type { Services } from './services.ts';

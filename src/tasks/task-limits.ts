@@ -1,7 +1,8 @@
 import { InvalidInputError } from '../core/errors.ts';
 import { limitsOfPrices } from '../core/cost.ts';
-import { noBudgets, type Limits, type TaskFacts } from '../core/run-event.ts';
-import type { HarnessRecord } from '../stores/store.ts';
+import { type TaskFacts } from '../core/run-event.ts';
+import { noBudgets, type Limits } from '../core/run-config.ts';
+import type { HarnessRecord } from '../stores/harness-record.ts';
 import type { ModelRef } from '../core/outcome.ts';
 import type { QuotaLeft } from './principal-limits.ts';
 import type { Services } from './services.ts';

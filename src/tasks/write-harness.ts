@@ -3,11 +3,11 @@ import { findHarness } from './find-in-scope.ts';
 import { harnessIds } from '../core/ids.ts';
 import { InvalidInputError, RequestError } from '../core/errors.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { plainSetup, type Bundle, type HarnessRecord } from '../stores/store.ts';
+import { plainSetup, type Bundle, type HarnessRecord } from '../stores/harness-record.ts';
 import { viewOf, type HarnessView } from './read-harnesses.ts';
 import type { HarnessAdapter } from '../harnesses/harness.ts';
 import type { HarnessBody } from './harness-body.ts';
-import type { RunPermissions } from '../core/run-event.ts';
+import type { RunPermissions } from '../core/run-config.ts';
 import type { Services } from './services.ts';
 
 /** @throws RequestError  Nothing was stored (U-106). */

@@ -11,18 +11,18 @@ import { silentLogger } from '../core/logger.ts';
 import { createHash } from 'node:crypto';
 import { createModelHealth } from '../engine/model-health.ts';
 import { decidedBy } from '../core/closing.ts';
-import { isLive, noBudgets } from '../core/run-event.ts';
+import { isLive } from '../core/run-event.ts';
+import { noBudgets } from '../core/run-config.ts';
 import type {
   ApprovalDecided,
   EventDraft,
-  Limits,
-  RunConfig,
   RunEvent,
   RunEventOf,
   RunEventType,
   RunStarted,
   Todo,
 } from '../core/run-event.ts';
+import type { Limits, RunConfig } from '../core/run-config.ts';
 import type { ContentStore } from '../engine/content-store.ts';
 import type { EngineParts } from '../engine/engine-parts.ts';
 import type { Message } from '../core/transcript.ts';

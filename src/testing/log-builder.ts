@@ -2,7 +2,8 @@
 // reads a log, without a model and without a clock.
 
 import { costOf } from '../core/cost.ts';
-import { executionKeyOf, noBudgets, type BudgetReached, type EventDraft, type ResetReason } from '../core/run-event.ts';
+import { executionKeyOf, type BudgetReached, type EventDraft, type ResetReason } from '../core/run-event.ts';
+import { noBudgets } from '../core/run-config.ts';
 import type { ReplyPart, RunEvent, RunEventOf, TaskFacts, ToolCall, ToolOutcome } from '../core/run-event.ts';
 import { harnessIds, runIds, sessionIds } from '../core/ids.ts';
 import { evolve, initialRunState, type CallState, type RunState } from '../core/run-state.ts';

@@ -3,7 +3,8 @@
 import { silentLogger } from '../core/logger.ts';
 import type { EventDraft, RunEvent } from '../core/run-event.ts';
 import { createRunLog, type RunLog, type RunLogOptions, type RunWriter } from '../stores/run-log.ts';
-import type { Admission, Store } from '../stores/store.ts';
+import type { Store } from '../stores/store.ts';
+import type { Admission } from '../stores/admission.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 import { admissionOf, resultDraft } from './store-samples.ts';
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { approvalIds, ruleIds, runIds, sessionIds, type RunId } from '../core/ids.ts';
 import type { EventDraft, PendingTool } from '../core/run-event.ts';
-import type { Admission, ApprovalFilter, FactFromOutside, Store } from '../stores/store.ts';
+import type { ApprovalFilter, FactFromOutside, Store } from '../stores/store.ts';
+import type { Admission } from '../stores/admission.ts';
 import type { Fresh } from './store-contract.ts';
 import {
   admissionOf,

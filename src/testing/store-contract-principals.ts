@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { harnessIds, keyIds } from '../core/ids.ts';
-import { plainSetup } from '../stores/store.ts';
-import type { AdmitResult, Bundle, HarnessRecord, Store } from '../stores/store.ts';
+import { plainSetup } from '../stores/harness-record.ts';
+import type { Store } from '../stores/store.ts';
+import type { AdmitResult } from '../stores/admission.ts';
+import type { Bundle, HarnessRecord } from '../stores/harness-record.ts';
 import type { Fresh } from './store-contract.ts';
 import { auditOf } from './store-records.ts';
 import { admissionOf, continuationOf, resultDraft, stampAll } from './store-samples.ts';

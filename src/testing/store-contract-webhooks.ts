@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { webhookIds } from '../core/ids.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Admission, Append, Store } from '../stores/store.ts';
+import type { Append, Store } from '../stores/store.ts';
+import type { Admission } from '../stores/admission.ts';
 import type { WebhookRecord } from '../stores/webhook-store.ts';
 import type { Fresh } from './store-contract.ts';
 import { delivered, deliveryOf, webhookOf } from './store-records.ts';

@@ -2,10 +2,12 @@
 
 import { approvalIds, harnessIds, ruleIds, runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { RunResultData, RunStatus } from '../core/outcome.ts';
-import { executionKeyOf, noBudgets, type ApprovalWord, type EventDraft, type PendingTool } from '../core/run-event.ts';
+import { executionKeyOf, type ApprovalWord, type EventDraft, type PendingTool } from '../core/run-event.ts';
+import { noBudgets } from '../core/run-config.ts';
 import { decidedBy } from '../core/closing.ts';
 import { stampEvent } from '../stores/event-shape.ts';
-import type { Admission, FactFromOutside, QueuedTask, RuleRecord, UnnumberedEvent } from '../stores/store.ts';
+import type { FactFromOutside, QueuedTask, RuleRecord, UnnumberedEvent } from '../stores/store.ts';
+import type { Admission } from '../stores/admission.ts';
 
 const model = { provider: 'demo', model: 'demo' };
 

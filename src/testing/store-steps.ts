@@ -3,7 +3,8 @@
 import { expect } from 'vitest';
 import type { EventDraft, RunEvent } from '../core/run-event.ts';
 import type { FinalStatus } from '../core/outcome.ts';
-import type { Admission, Append, Store } from '../stores/store.ts';
+import type { Append, Store } from '../stores/store.ts';
+import type { Admission } from '../stores/admission.ts';
 import { admissionOf, noteDraft, resultDraft, stampAll } from './store-samples.ts';
 
 export async function admitted(store: Store, name: string): Promise<Admission> {

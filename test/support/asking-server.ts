@@ -1,7 +1,7 @@
 // A server whose harness asks before everything but reading, with a model of its own.
 
 import { addHarness, startServer } from './server.ts';
-import { allowAll, type RunPermissions } from '../../src/core/run-event.ts';
+import { allowAll, type RunPermissions } from '../../src/core/run-config.ts';
 import { createGate, hold, reply, startModel, text, type Gate, type Replies, type TestModel } from './model.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { temporaryFolder } from './folders.ts';

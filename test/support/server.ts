@@ -5,7 +5,7 @@ import { connectTo, key, type Uhp } from './uhp.ts';
 import { createServer, type Parts } from '../../src/compose.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openStoreOf } from './rows.ts';
-import { plainSetup, type HarnessRecord } from '../../src/stores/store.ts';
+import { plainSetup, type HarnessRecord } from '../../src/stores/harness-record.ts';
 import { clusterSize, databaseEnv, startBalanced } from './cluster-in-process.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { startProgram, startReins, type ReinsProcess } from '../reins-process.ts';

@@ -1,7 +1,8 @@
 // One data folder, one model, and as many servers on it as a test starts: real processes, which can be stopped and killed.
 
 import { addHarness, startLeased, startProcess, type ServerProcess } from './server.ts';
-import { allowAll, type RunEvent, type RunPermissions } from '../../src/core/run-event.ts';
+import { type RunEvent } from '../../src/core/run-event.ts';
+import { allowAll, type RunPermissions } from '../../src/core/run-config.ts';
 import type { Attachment } from './uhp.ts';
 import type { SeenFrame } from './event-stream.ts';
 import { createGate, hold, reply, startModel, text, type Gate, type Replies, type TestModel } from './model.ts';

@@ -2,7 +2,7 @@
 // in front of, or behind, a call of its store; one that is killed never goes on, and the others see that it is dead.
 
 import { fixedWorkspace } from '../../src/files/workspaces.ts';
-import { allowAll } from '../../src/core/run-event.ts';
+import { allowAll } from '../../src/core/run-config.ts';
 import { acceptTask } from '../../src/tasks/accept-task.ts';
 import { plainTask, type TaskBody } from '../../src/tasks/task-body.ts';
 import { createBackgroundRuns } from '../../src/tasks/background-runs.ts';

@@ -7,7 +7,8 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { executionKeyOf, noBudgets, type EventDraft, type RunEvent } from '../../core/run-event.ts';
+import { executionKeyOf, type EventDraft, type RunEvent } from '../../core/run-event.ts';
+import { noBudgets } from '../../core/run-config.ts';
 import { arbitraryLog } from '../../testing/arbitrary-log.ts';
 import { createEngineRig } from '../../testing/engine-rig.ts';
 import { simpleCall, simpleText, type ScriptedReply } from '../../testing/model-servers/reply-script.ts';

@@ -12,7 +12,7 @@ import { systemClock, systemRandom } from '../../system.ts';
 import { tmpdir } from 'node:os';
 import type { GateWord, NativeSession, NativeState, NativeTurn, OpenNative } from '../foreign/runtime.ts';
 import type { NativeEnd, NativeFact } from '../foreign/native-fact.ts';
-import type { RunConfig } from '../../core/run-event.ts';
+import type { RunConfig } from '../../core/run-config.ts';
 
 const found = findHarnessProgram('claude-code', process.env);
 const title = found.kind === 'found' ? 'claude-code' : `claude-code (skipped: ${found.reason})`;

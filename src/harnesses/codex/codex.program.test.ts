@@ -1,4 +1,4 @@
-import { allowAll, type RunConfig } from '../../core/run-event.ts';
+import { allowAll, type RunConfig } from '../../core/run-config.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   chmodSync,

@@ -30,7 +30,8 @@ import type { Holder, WarmProcess, WarmSessions } from './warm-sessions.ts';
 import type { Judgement } from './judge.ts';
 import type { LiveTurn } from './live-turn.ts';
 import type { Message } from '../../core/transcript.ts';
-import type { RunConfig, UserPart } from '../../core/run-event.ts';
+import type { UserPart } from '../../core/run-event.ts';
+import type { RunConfig } from '../../core/run-config.ts';
 import type { Taken } from './turn-groups.ts';
 
 interface ForeignRunOptions {

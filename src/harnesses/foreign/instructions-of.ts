@@ -1,4 +1,4 @@
-import type { RunConfig } from '../../core/run-event.ts';
+import type { RunConfig } from '../../core/run-config.ts';
 
 /**
  * What an agent shall be told beside its own prompt; null: nothing.

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { RunPermissions } from '../../core/run-event.ts';
+import type { RunPermissions } from '../../core/run-config.ts';
 import type { Rule } from '../../core/rule.ts';
 import type { UseKind } from './native-fact.ts';
 

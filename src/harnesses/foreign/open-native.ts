@@ -11,7 +11,7 @@ import type { Home } from './homes.ts';
 import type { LeaseOptions } from '../relay/lease.ts';
 import type { ModelRef } from '../../core/outcome.ts';
 import type { RelayFact } from '../relay/relay-fact.ts';
-import type { RunConfig } from '../../core/run-event.ts';
+import type { RunConfig } from '../../core/run-config.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { WarmProcess } from './warm-sessions.ts';
 

@@ -14,7 +14,7 @@ import type { NativeFact } from './native-fact.ts';
 import type { RelayFact } from '../relay/relay-fact.ts';
 import type { RelayProvider } from '../relay/routes.ts';
 import type { Random } from '../../core/random.ts';
-import type { RunConfig } from '../../core/run-event.ts';
+import type { RunConfig } from '../../core/run-config.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { StoppedTree } from '../../process/stop-tree.ts';
 import type { UserPart } from '../../core/run-event.ts';

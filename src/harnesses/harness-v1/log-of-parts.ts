@@ -8,7 +8,8 @@
 import { applyDrafts, decidedBy, type Ending } from '../../core/closing.ts';
 import { evolve, initialRunState } from '../../core/run-state.ts';
 import { isRecord } from '../../protocol/parts/part-json.ts';
-import { noBudgets, type EventDraft, type RunEvent, type TaskFacts } from '../../core/run-event.ts';
+import { type EventDraft, type RunEvent, type TaskFacts } from '../../core/run-event.ts';
+import { noBudgets } from '../../core/run-config.ts';
 import { nothingUsed } from './usage-of.ts';
 import { reducePart } from './reduce.ts';
 import { turnBegun, type V1Setting, type V1State } from './v1-state.ts';

@@ -3,7 +3,8 @@ import type { EngineParts } from '../../engine/engine-parts.ts';
 import type { ToolSource } from '../../engine/tool.ts';
 import type { Capabilities, HarnessAdapter, HarnessSession, OpenSessionOptions, TurnOptions } from '../harness.ts';
 import type { ModelChoice, ModelListing } from '../../core/model-choice.ts';
-import type { LeftBy, RunConfig, TaskFacts } from '../../core/run-event.ts';
+import type { LeftBy, TaskFacts } from '../../core/run-event.ts';
+import type { RunConfig } from '../../core/run-config.ts';
 import type { RunId, SessionId } from '../../core/ids.ts';
 import type { RunState } from '../../core/run-state.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createRunMeter, noLeaseBudget, type LeaseBudget, type RunMeter } from './run-meter.ts';
 import { initialRunState, type RunState } from '../../core/run-state.ts';
-import { noBudgets, type Limits } from '../../core/run-event.ts';
+import { noBudgets, type Limits } from '../../core/run-config.ts';
 import { runIds, sessionIds } from '../../core/ids.ts';
 import type { RelayedCall } from './relayed-call.ts';
 import type { Usage } from '../../core/usage.ts';

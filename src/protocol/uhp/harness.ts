@@ -1,4 +1,4 @@
-import { allowAll, type RunPermissions } from '../../core/run-event.ts';
+import { allowAll, type RunPermissions } from '../../core/run-config.ts';
 import { secretHandle } from '../../core/secret-handle.ts';
 import { toUhpPlugin, type PluginFacts, type UhpPlugin } from './plugin.ts';
 import type { HarnessId } from '../../core/ids.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { PluginServer } from '../../core/run-event.ts';
+import type { PluginServer } from '../../core/run-config.ts';
 
 /** As it was sent (U-121). */
 export type UhpSkillFile =

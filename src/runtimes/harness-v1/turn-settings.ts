@@ -1,10 +1,10 @@
 // What a host sets for one turn, kept with its run: whichever process goes on with it finds the same.
 
-import { allowAll } from '../../core/run-event.ts';
+import { allowAll } from '../../core/run-config.ts';
 import { HarnessV1UnsupportedError } from './unsupported-error.ts';
 import { isJsonObject, toJsonValue, type JsonObject } from '../../core/json.ts';
 import { z } from 'zod';
-import type { PermissionMode } from '../../core/run-event.ts';
+import type { PermissionMode } from '../../core/run-config.ts';
 import type { RunState } from '../../core/run-state.ts';
 import type { HostSkill, TurnSettingsGiven } from './harness-v1.ts';
 

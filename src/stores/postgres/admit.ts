@@ -4,7 +4,7 @@ import { encodeEvents } from '../event-codec.ts';
 import { capReached, capWindowMs, quotaReached } from '../principal-store.ts';
 import { flag, integer, nullable, text } from '../rows/columns.ts';
 import { runId } from '../rows/records.ts';
-import type { Admission, AdmitResult } from '../store.ts';
+import type { Admission, AdmitResult } from '../admission.ts';
 import { claimContents, shareContents } from './contents.ts';
 import { keyOf, lockName, type Database, type Reads, type Transaction, type Value } from './database.ts';
 import { spendingOf, taskCounts } from './principals.ts';

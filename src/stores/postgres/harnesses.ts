@@ -4,7 +4,8 @@
 import { text } from '../rows/columns.ts';
 import { bundleFiles, harnessRecord } from '../rows/harness-records.ts';
 import { readable } from '../rows/records.ts';
-import type { Bundle, HarnessRecord, Store } from '../store.ts';
+import type { Store } from '../store.ts';
+import type { Bundle, HarnessRecord } from '../harness-record.ts';
 import { lockName, type Database, type Transaction, type Value } from './database.ts';
 
 type HarnessMethods = Pick<Store, 'harness' | 'harnesses' | 'putHarness' | 'bundle' | 'bundleRefs'>;

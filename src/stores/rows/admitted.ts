@@ -1,5 +1,5 @@
 import { numberEvents } from '../event-shape.ts';
-import type { Admission, AdmitResult } from '../store.ts';
+import type { Admission, AdmitResult } from '../admission.ts';
 
 /** What a task is right after its admission, as the rows that were just written say. */
 export function admitted(admission: Admission, turn: number): AdmitResult {

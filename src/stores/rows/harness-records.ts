@@ -2,9 +2,9 @@
 
 import { StorageError } from '../../core/errors.ts';
 import { isJsonObject, type JsonValue } from '../../core/json.ts';
-import type { RunPermissions } from '../../core/run-event.ts';
-import { plainSetup } from '../store.ts';
-import type { BundleFile, HarnessRecord, HarnessSetup, StoredSecret } from '../store.ts';
+import type { RunPermissions } from '../../core/run-config.ts';
+import { plainSetup } from '../harness-record.ts';
+import type { BundleFile, HarnessRecord, HarnessSetup, StoredSecret } from '../harness-record.ts';
 import { flag, integer, jsonObject, nested, nullable, oneOf, strings, text, truth, type Fields } from './columns.ts';
 import { harnessId } from './records.ts';
 

@@ -2,7 +2,7 @@ import { admitted } from '../rows/admitted.ts';
 import type { RunId } from '../../core/ids.ts';
 import { encodeEvents } from '../event-codec.ts';
 import { capReached, capWindowMs, quotaReached } from '../principal-store.ts';
-import type { Admission, AdmitResult } from '../store.ts';
+import type { Admission, AdmitResult } from '../admission.ts';
 import { claimContents, shareContents } from './contents.ts';
 import { spendingOf, taskCounts } from './principals.ts';
 import type { Database, Reads, Transaction } from './database.ts';

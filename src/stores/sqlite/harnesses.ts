@@ -2,7 +2,8 @@
 // keeps the configuration it began with (UD-35).
 
 import type { SQLInputValue } from 'node:sqlite';
-import type { Bundle, HarnessRecord, Store } from '../store.ts';
+import type { Store } from '../store.ts';
+import type { Bundle, HarnessRecord } from '../harness-record.ts';
 import type { Database, Reads, Transaction } from './database.ts';
 import { text } from '../rows/columns.ts';
 import { bundleFiles, harnessRecord } from '../rows/harness-records.ts';

@@ -6,7 +6,8 @@ import { afterEach, expect, test } from 'vitest';
 import { isLive, type EventDraft } from '../../core/run-event.ts';
 import { evolve, initialRunState } from '../../core/run-state.ts';
 import { admissionOf, noteDraft, resultDraft, stampAll, startDraft, textDraft } from '../../testing/store-samples.ts';
-import type { Admission, Store } from '../store.ts';
+import type { Store } from '../store.ts';
+import type { Admission } from '../admission.ts';
 import { openSqlite } from './open-sqlite.ts';
 
 const folders: string[] = [];
