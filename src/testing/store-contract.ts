@@ -1,19 +1,19 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { harnessIds, keyIds, runIds, sessionIds } from '../core/ids.ts';
-import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
-import { evolve, initialRunState } from '../core/run-state.ts';
+import { isLive, type EventDraft } from '../core/run-event.ts';
 import { plainSetup } from '../stores/harness-record.ts';
 import type { KeyRecord, Store } from '../stores/store.ts';
-import type { Admission } from '../stores/admission.ts';
 import type { HarnessRecord } from '../stores/harness-record.ts';
 import { describeFiles } from './store-contract-files.ts';
 import { describeImports } from './store-contract-imports.ts';
+import { describeOwnership } from './store-contract-ownership.ts';
+import { describeRetention } from './store-contract-retention.ts';
 import { describePeople } from './store-contract-people.ts';
 import { describePrincipals } from './store-contract-principals.ts';
 import { describeQueue } from './store-contract-queue.ts';
 import { describeSessions } from './store-contract-sessions.ts';
 import { describeWebhooks } from './store-contract-webhooks.ts';
-import { admissionOf, continuationOf, noteDraft, stampAll, textDraft } from './store-samples.ts';
+import { admissionOf, continuationOf, noteDraft, textDraft } from './store-samples.ts';
 import { admitted, entry, finish, lastSeq, readAll, write } from './store-steps.ts';
 
 /** A store under test, and more of them over the same data: what a second process or a restarted one would see. */
@@ -264,198 +264,6 @@ function describeAdmission(fresh: Fresh): void {
   });
 }
 
-function describeOwnership(fresh: Fresh): void {
-  test('E-827: after a takeover the owner before it can write nothing, live events included', async () => {
-    const { store, reopen } = await fresh();
-    const a = await admitted(store, 'a');
-    const other = await reopen();
-    expect(await other.takeOver(a.runId, 'there')).toMatchObject({ owner: 'there', generation: 2, lastSeq: 1 });
-    const late = { ...entry(a, 1), events: stampAll([textDraft('late')], a.runId, a.sessionId) };
-    expect(await store.append([late], { durable: false })).toEqual([{ outcome: 'lease-lost' }]);
-    expect(await other.append([entry(a, 1, { generation: 2 })], { durable: true })).toMatchObject([
-      { outcome: 'stored' },
-    ]);
-  });
-
-  test('a run that is final or unknown cannot be taken over', async () => {
-    const { store } = await fresh();
-    const a = await admitted(store, 'a');
-    await finish(store, a, 1);
-    expect(await store.takeOver(a.runId, 'there')).toBeNull();
-    expect(await store.takeOver(runIds.make('nobody'), 'there')).toBeNull();
-  });
-
-  test('E-825: of many who have seen that an owner is gone one takes its run', async () => {
-    const { store, reopen } = await fresh();
-    const a = await admitted(store, 'a');
-    const other = await reopen();
-    expect(await other.takeOver(a.runId, 'there', { owner: null })).toBeNull();
-    const taken = await Promise.all(
-      Array.from({ length: 9 }, (_, index) =>
-        (index % 2 === 0 ? store : other).takeOver(a.runId, `${index}`, { owner: 'here', phase: 'active' }),
-      ),
-    );
-    expect(taken.filter((record) => record !== null)).toMatchObject([{ generation: 2 }]);
-    await store.release(a.runId, taken.find((record) => record !== null)?.owner ?? '');
-    expect(await other.takeOver(a.runId, 'there', { owner: null })).toMatchObject({ owner: 'there', generation: 3 });
-  });
-
-  test('E-826: who is at work is seen by all, until it is removed; one that has spoken since is not', async () => {
-    const { store, reopen } = await fresh();
-    const [here, there] = ['here', 'there'].map((owner) => ({
-      owner,
-      place: 'boot',
-      pid: 7,
-      startTicks: owner === 'here' ? 1 : null,
-      seenAtMs: 100,
-    }));
-    if (here === undefined || there === undefined) throw new Error('There are no owners.');
-    await store.putOwner(here);
-    await store.putOwner(there);
-    await store.putOwner({ ...there, seenAtMs: 200 });
-    const other = await reopen();
-    const seen = async () => (await other.owners()).toSorted((a, b) => a.owner.localeCompare(b.owner));
-    expect(await seen()).toEqual([here, { ...there, seenAtMs: 200 }]);
-    await other.removeOwner(there);
-    await other.removeOwner(here);
-    expect(await seen()).toEqual([{ ...there, seenAtMs: 200 }]);
-    await other.removeOwner({ owner: 'there', seenAtMs: 200 });
-    expect(await seen()).toEqual([]);
-  });
-
-  test('a released run has no owner; only its owner can release it', async () => {
-    const { store } = await fresh();
-    const a = await admitted(store, 'a');
-    await store.release(a.runId, 'there');
-    expect(await store.run(a.runId)).toMatchObject({ owner: 'here' });
-    await store.release(a.runId, 'here');
-    expect(await store.unfinishedRuns()).toMatchObject([{ runId: a.runId, owner: null }]);
-  });
-
-  test('heads say of many runs where their logs end, and which of them are over', async () => {
-    const { store } = await fresh();
-    const [a, b] = [await admitted(store, 'a'), await admitted(store, 'b')];
-    await write(store, a, [textDraft('x')]);
-    await finish(store, b, 1);
-    const heads = await store.heads([a.runId, b.runId, runIds.make('nobody'), a.runId]);
-    expect(heads.toSorted((one, two) => one.runId.localeCompare(two.runId))).toEqual([
-      { runId: a.runId, lastSeq: 2, isOver: false },
-      { runId: b.runId, lastSeq: 2, isOver: true },
-    ]);
-    expect(await store.heads([])).toEqual([]);
-  });
-
-  test('E-832: takeovers are counted over the time asked for, across restarts', async () => {
-    const { store, reopen } = await fresh();
-    const a = await admitted(store, 'a');
-    expect(await store.countTakeover(a.runId, { nowMs: 100, sinceMs: 0 })).toBe(1);
-    expect(await store.countTakeover(a.runId, { nowMs: 200, sinceMs: 0 })).toBe(2);
-    expect(await (await reopen()).countTakeover(a.runId, { nowMs: 300, sinceMs: 150 })).toBe(2);
-  });
-
-  test('E-815: cancel sets the flag of a running run, leaves a final one alone, knows no other', async () => {
-    const { store, reopen } = await fresh();
-    const [a, b] = [await admitted(store, 'a'), await admitted(store, 'b')];
-    await finish(store, b, 1);
-    expect(await (await reopen()).requestCancel(a.runId)).toMatchObject({ control: 'cancel', status: 'running' });
-    expect(await store.requestCancel(a.runId)).toMatchObject({ control: 'cancel' });
-    expect(await store.requestCancel(b.runId)).toMatchObject({ control: 'none', status: 'completed' });
-    expect(await store.requestCancel(runIds.make('nobody'))).toBeNull();
-  });
-}
-
-function describeRetention(fresh: Fresh): void {
-  const turn = { finishReason: 'end-turn', rawFinishReason: null, usage: null, usageIncomplete: false } as const;
-  const accepted = (step: number, text: string): EventDraft[] => [
-    { type: 'text-complete', step, attempt: 1, data: text },
-    {
-      type: 'turn-complete',
-      step,
-      attempt: 1,
-      data: { ...turn, served: null, calls: [], parts: [{ block: 0, kind: 'text', start: 0, end: text.length }] },
-    },
-  ];
-  const started = (step: number): EventDraft => {
-    const model = { provider: 'demo', model: 'demo' };
-    return { type: 'step-started', step, attempt: 1, data: { purpose: 'reply', model, replyBudget: null } };
-  };
-
-  test('E-845: prune removes live events, keeps every fact and its seq, joins what nothing replaced', async () => {
-    const { store } = await fresh();
-    const a = await admitted(store, 'a');
-    const place = { step: 2 };
-    await write(store, a, [started(1), textDraft('he'), textDraft('llo'), ...accepted(1, 'hello')]);
-    await write(store, a, [started(2), textDraft('par', place)]);
-    await write(store, a, [textDraft('other', { ...place, block: 1 }), textDraft('tial', place)]);
-    await write(store, a, [{ type: 'waiting', step: 2, attempt: 1, data: { on: 'model', seconds: 5 } }]);
-    const output: EventDraft = {
-      type: 'tool-output-delta',
-      ...place,
-      attempt: 1,
-      data: { id: 'c', name: 'bash', text: 'o' },
-    };
-    await write(store, a, [noteDraft('note'), textDraft(' end', place), output]);
-    await finish(store, a, await lastSeq(store, a));
-    const before = await readAll(store, a);
-    expect(await store.prune({ endedBeforeMs: 5_000, nowMs: 5_000 })).toEqual({ keys: 0, runs: 0 });
-    expect(await store.isPruned(a.runId)).toBe(false);
-    expect(await store.prune({ endedBeforeMs: 5_001, nowMs: 5_001 })).toEqual({ keys: 0, runs: 1 });
-    expect(await store.isPruned(a.runId)).toBe(true);
-
-    const after = await readAll(store, a);
-    expect(after.filter(({ type }) => !isLive(type))).toEqual(before.filter(({ type }) => !isLive(type)));
-    const joined = after.filter(({ type }) => isLive(type)).map(({ seq, data }) => [seq, data]);
-    expect(joined).toEqual([
-      [8, 'par'],
-      [9, 'other'],
-      [10, 'tial end'],
-    ]);
-    expect(after.map(({ seq }) => seq)).toEqual(after.map(({ seq }) => seq).toSorted((one, two) => one - two));
-    expect(foldOf(after, a)).toEqual(foldOf(before, a));
-    for (const cursor of [0, 3, 8, 10, 12]) {
-      expect(await readAll(store, a, { after: cursor })).toEqual(after.filter(({ seq }) => seq > cursor));
-    }
-    expect(await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 })).toEqual({ keys: 0, runs: 0 });
-  });
-
-  test('E-845: a reader whose cursor stands in a hole goes on behind it, however large what stands before it is', async () => {
-    const { store } = await fresh();
-    const a = await admitted(store, 'a');
-    await write(store, a, [started(1)]);
-    await write(store, a, [noteDraft('n'.repeat(2_000_000)), textDraft('he')]);
-    await write(store, a, accepted(1, 'he'));
-    await finish(store, a, await lastSeq(store, a));
-    await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 });
-    expect((await store.readEvents(a.runId, { after: 3, limit: 1 })).map(({ seq }) => seq)).toEqual([5, 6]);
-    expect((await readAll(store, a, { after: 3 })).map(({ seq }) => seq)).toEqual([5, 6, 7]);
-  });
-
-  test('UD-14: keys are forgotten after their run ended, and never while it runs', async () => {
-    const { store } = await fresh();
-    const [a, b] = ['a', 'b'].map((name) => admissionOf(name, { idempotency: { key: name, bodyHash: 'h' } }));
-    if (a === undefined || b === undefined) throw new Error('unreachable');
-    await store.admit(a);
-    await store.admit(b);
-    await finish(store, a, 1);
-    expect(await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 })).toEqual({ keys: 1, runs: 1 });
-    expect(await store.idempotency('owner', 'a')).toBeNull();
-    expect(await store.idempotency('owner', 'b')).not.toBeNull();
-    expect(await store.run(a.runId)).toMatchObject({ response: { output: 'done' } });
-  });
-
-  test('UD-61: idle sessions expire, busy ones do not; an expired one cannot be continued and stays known', async () => {
-    const { store } = await fresh();
-    const [a, b] = [await admitted(store, 'a'), await admitted(store, 'b')];
-    await finish(store, a, 1);
-    expect(await store.expireSessions({ updatedBeforeMs: 5_000, nowMs: 9_000 })).toEqual([]);
-    expect(await store.expireSessions({ updatedBeforeMs: 5_001, nowMs: 9_000 })).toEqual([a.sessionId]);
-    expect(await store.expireSessions({ updatedBeforeMs: 5_001, nowMs: 9_500 })).toEqual([]);
-    expect(await store.session(a.sessionId)).toMatchObject({ expiredAtMs: 9_000 });
-    expect(await store.session(b.sessionId)).toMatchObject({ expiredAtMs: null });
-    expect(await store.admit(continuationOf('c', a))).toEqual({ outcome: 'expired' });
-  });
-}
-
 function describeRecords(fresh: Fresh): void {
   const harness: HarnessRecord = {
     harnessId: harnessIds.make('one'),
@@ -530,8 +338,4 @@ function describeRecords(fresh: Fresh): void {
     expect(await store.runIdsOfSession(sessionIds.make('nobody'))).toEqual([]);
     expect(await store.idempotency('owner', 'nobody')).toBeNull();
   });
-}
-
-function foldOf(events: readonly RunEvent[], { runId, sessionId }: Admission) {
-  return events.reduce(evolve, initialRunState(runId, sessionId));
 }
