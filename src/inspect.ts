@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { beware, well, wrong, type Finding } from './finding.ts';
 import { ConfigurationError } from './core/errors.ts';
 import type { Config } from './config.ts';
+import { lookAtNeighbours } from './look-at-neighbours.ts';
 import { lookAtSettings } from './look-at-settings.ts';
 import { lookAtStore } from './look-at-store.ts';
 import { openHarnesses } from './open-harnesses.ts';
@@ -52,6 +53,7 @@ export async function inspect(config: Config): Promise<DoctorReport> {
   const findings = [
     await folderFinding(dataDir),
     await lookAtStore(config),
+    ...(await lookAtNeighbours(config)),
     spaceFinding(dataDir),
     await addressFinding(config),
     ...tlsFindings(config),

@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
+import { reasonOf } from './reason-of.ts';
 import { schemaVersion } from './stores/sqlite/migrations.ts';
 import { systemClock } from './system.ts';
 import { well, wrong, type Finding } from './finding.ts';
@@ -26,7 +27,7 @@ function lookAtFile(path: string): Finding {
     const { version } = database.prepare('SELECT count(*) AS version FROM schema_versions').get() ?? {};
     return judge('SQLite; passes its check', { version: Number(version), latest: schemaVersion });
   } catch (cause) {
-    return wrong(what, `${path} cannot be read: ${reason(cause)}. Put a backup back with reins import.`);
+    return wrong(what, `${path} cannot be read: ${reasonOf(cause)}. Put a backup back with reins import.`);
   }
 }
 
@@ -44,7 +45,7 @@ async function lookAtPostgres(url: string): Promise<Finding> {
     return judge(store, { version, latest });
   } catch (cause) {
     const why = cause instanceof Error ? (cause.cause ?? cause) : cause;
-    return wrong(what, `PostgreSQL of REINS_DATABASE_URL cannot be used: ${reason(why)}.`);
+    return wrong(what, `PostgreSQL of REINS_DATABASE_URL cannot be used: ${reasonOf(why)}.`);
   }
 }
 
@@ -52,11 +53,4 @@ function judge(store: string, { version, latest }: { readonly version: number; r
   const told = `${store}; its schema is version ${version}`;
   if (version > latest) return wrong(what, `${told}, of a newer Reins: this one knows ${latest}.`);
   return well(what, version === latest ? `${told}.` : `${told}, which the next start brings to ${latest}.`);
-}
-
-function reason(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  // Of several addresses that were tried the error has no text of its own.
-  const each = cause instanceof AggregateError ? cause.errors.map(reason) : [];
-  return (cause.message || each.join(', ') || cause.name).replace(/\.$/, '');
 }

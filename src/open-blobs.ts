@@ -5,17 +5,31 @@ import { createFolderBlobs } from './files/folder-blobs.ts';
 import { FilesUnavailableError, type BlobStore } from './files/blob-store.ts';
 import { loadOptional } from './load-optional.ts';
 import { parseS3Address } from './files/s3-address.ts';
+import { reasonOf } from './reason-of.ts';
 import type { Clock } from './core/clock.ts';
 import type { Config } from './config.ts';
 import type { Random } from './core/random.ts';
+import type { S3Blobs } from './files/s3-blobs.ts';
 
-/** @throws ConfigurationError  The bucket cannot be used with these settings. */
+/** @throws ConfigurationError  The bucket cannot be used with these settings, or does not answer. */
 export async function openBlobs(
-  { files, server, limits }: Config,
+  config: Config,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
 ): Promise<BlobStore & AsyncDisposable> {
-  if (files.url === null) return { ...createFolderBlobs(server.dataDir), [Symbol.asyncDispose]: async () => {} };
-  const address = parseS3Address(files.url);
+  const { url } = config.files;
+  if (url === null) return { ...createFolderBlobs(config.server.dataDir), [Symbol.asyncDispose]: async () => {} };
+  const blobs = await bucketOf(url, config, clock);
+  try {
+    await blobs.probe(random.token());
+  } catch (cause) {
+    throw new ConfigurationError(`The bucket of REINS_FILES_URL cannot be used: ${whyNoFiles(cause)}.`, { cause });
+  }
+  return blobs;
+}
+
+/** Of the settings, before anything is asked of it. @throws ConfigurationError  It cannot be used with these. */
+export async function bucketOf(url: string, { limits }: Pick<Config, 'limits'>, clock: Clock): Promise<S3Blobs> {
+  const address = parseS3Address(url);
   if (typeof address === 'string') throw new ConfigurationError(`'files.url' cannot be used: ${address}.`);
   const { createS3Blobs } = await loadOptional(() => import('./files/s3-blobs.ts'), {
     what: 'A bucket for files',
@@ -24,18 +38,10 @@ export async function openBlobs(
   const blobs = createS3Blobs({ address, clock });
   if (limits.maxUploadBytes > blobs.maxBytes)
     throw new ConfigurationError(`'limits.maxUploadBytes' is above what a bucket takes, which is ${blobs.maxBytes}.`);
-  try {
-    await blobs.probe(random.token());
-  } catch (cause) {
-    const reason = cause instanceof FilesUnavailableError && cause.cause instanceof Error ? cause.cause : cause;
-    throw new ConfigurationError(`The bucket of REINS_FILES_URL cannot be used: ${wordsOf(reason)}.`, { cause });
-  }
   return blobs;
 }
 
-function wordsOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  // Of several addresses that were tried the error has no text of its own.
-  const words = cause.message || (cause instanceof AggregateError ? cause.errors.map(wordsOf).join(', ') : cause.name);
-  return words.replace(/\.$/, '');
+/** For the operator, without the last stop. */
+export function whyNoFiles(cause: unknown): string {
+  return reasonOf(cause instanceof FilesUnavailableError && cause.cause instanceof Error ? cause.cause : cause);
 }

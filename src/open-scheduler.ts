@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs';
 import { loadOptional } from './load-optional.ts';
 import type { Config } from './config.ts';
 import type { Services } from './tasks/services.ts';
-import type { TemporalLink } from './runtimes/temporal/open-temporal.ts';
+import type { TemporalAddress, TemporalLink } from './runtimes/temporal/open-temporal.ts';
+import type { TemporalLook } from './runtimes/temporal/look-at-temporal.ts';
 
 const needed = {
   what: "'temporal.address'",
@@ -21,16 +22,32 @@ export async function openScheduler(
   { temporal }: Pick<Config, 'temporal'>,
   services: () => Services,
 ): Promise<TemporalLink | null> {
-  const { address, namespace, taskQueue, tls, apiKey } = temporal;
+  const address = temporalOf(temporal);
   if (address === null) return null;
   const { openTemporal } = await loadOptional(() => import('./runtimes/temporal/open-temporal.ts'), needed);
-  return openTemporal(services, {
+  return openTemporal(services, address);
+}
+
+/** Null: the settings name none. @throws ConfigurationError  A file of `temporal.tls`, or its client, is not there. */
+export async function lookAtScheduler(
+  { temporal }: Pick<Config, 'temporal'>,
+  withinMs: number,
+): Promise<TemporalLook | null> {
+  const address = temporalOf(temporal);
+  if (address === null) return null;
+  const { lookAtTemporal } = await loadOptional(() => import('./runtimes/temporal/look-at-temporal.ts'), needed);
+  return lookAtTemporal(address, withinMs);
+}
+
+function temporalOf({ address, namespace, taskQueue, tls, apiKey }: Config['temporal']): TemporalAddress | null {
+  if (address === null) return null;
+  return {
     address,
     namespace,
     taskQueue,
     ...(typeof tls === 'boolean' ? (tls ? { tls } : {}) : { tls: certificatesOf(tls) }),
     ...(apiKey === null ? {} : { apiKey }),
-  });
+  };
 }
 
 /** What a worker loads beyond that. @throws ConfigurationError  It is not there. */

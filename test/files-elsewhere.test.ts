@@ -3,6 +3,8 @@
 import { answerOf } from './support/event-stream.ts';
 import { describeWithPostgres } from './support/postgres.ts';
 import { describeWithS3, type S3 } from './support/s3.ts';
+import { loadConfig } from '../src/config.ts';
+import { lookAtNeighbours } from '../src/look-at-neighbours.ts';
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { ended, key, type Answer, type Uhp } from './support/uhp.ts';
@@ -167,8 +169,23 @@ describeWithS3('files of several machines', (s3) => {
       expect(String(fault)).not.toContain('secret');
     }
   });
+
+  test('doctor says of a bucket whether it can be listed, and why not', async () => {
+    const { url } = await (await s3()).bucket();
+    const finding = (state: string, says: string) => ({
+      what: 'bucket',
+      state,
+      message: expect.stringContaining(says),
+    });
+    expect(await told(url)).toEqual([finding('well', 'listed')]);
+    const gone = url.replace(/bucket-\d+/, 'no-such-bucket');
+    expect(await told(gone)).toEqual([finding('wrong', 'The specified bucket does not exist')]);
+    expect(await told('s3://bucket?endpoint=http://127.0.0.1:9')).toEqual([finding('wrong', 'ECONNREFUSED')]);
+  });
 });
 
+const told = (url: string) =>
+  lookAtNeighbours(loadConfig({ flags: { data: temporaryFolder() }, env: { REINS_FILES_URL: url } }));
 const bearer = { authorization: `Bearer ${key}` };
 
 /** Two servers that have nothing in common but the database and the bucket. */

@@ -4,6 +4,8 @@ import { expect, test, vi } from 'vitest';
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { describeWithTemporal } from './support/temporal.ts';
+import { loadConfig } from '../src/config.ts';
+import { lookAtNeighbours } from '../src/look-at-neighbours.ts';
 import { reins, startReins, temporaryFolder } from './reins-process.ts';
 
 const key = 'a-key-for-tests-of-temporal';
@@ -23,12 +25,19 @@ describeWithTemporal('reins serve and reins worker', (temporal) => {
     const get = async (id: string) =>
       (await (await fetch(`${url}/v1/responses/${id}`, { headers })).json()) as Response;
 
+    const told = async () => {
+      const findings = await lookAtNeighbours(loadConfig({ flags: { data }, env }));
+      return findings.map(({ state, message }) => [state, message.replace(/^.* answers, /, '')]);
+    };
+    expect(await told()).toEqual([['beware', expect.stringContaining('nobody works there')]]);
+
     // Nobody works yet; the task waits.
     const waiting = await post('/v1/responses', { input: 'Reply with exactly: Hello.', background: true });
     const worker = startReins(['worker', '--data', data], { env });
     await worker.saw('reins works for Temporal at');
     await vi.waitFor(async () => expect(await get(waiting.id)).toMatchObject({ status: 'completed' }), soon);
     expect(JSON.stringify((await get(waiting.id)).output)).toContain('Hello');
+    expect(await told()).toEqual([['well', 'namespace default, queue reins: 1 worker.']]);
 
     const slow = await post('/v1/responses', { input: 'Count slowly from 1 to 20', background: true });
     const stream = await fetch(`${url}/v1/responses/${slow.id}?stream=true`, { headers });
@@ -46,6 +55,25 @@ describeWithTemporal('reins serve and reins worker', (temporal) => {
     }
   }, 90_000);
 });
+
+describeWithTemporal('reins doctor', (temporal) => {
+  test('a namespace that is not there is named', async () => {
+    const { address } = await temporal();
+    const env = { REINS_TEMPORAL_ADDRESS: address };
+    const settings = JSON.stringify({ temporal: { namespace: 'elsewhere' } });
+    const data = temporaryFolder();
+    writeFileSync(join(data, 'config.json'), settings);
+    expect(await lookAtNeighbours(loadConfig({ flags: { data }, env }))).toEqual([
+      { what: 'Temporal', state: 'beware', message: expect.stringMatching(/elsewhere.*not found/i) },
+    ]);
+  });
+});
+
+test('doctor says that a Temporal is not reached, and that tasks wait for it', async () => {
+  const env = { REINS_TEMPORAL_ADDRESS: '127.0.0.1:9' };
+  const { stdout } = await reins(['doctor', '--data', temporaryFolder()], { env });
+  expect(stdout).toMatch(/! Temporal: at 127.0.0.1:9, namespace default: \S.* wait meanwhile/);
+}, 30_000);
 
 const soon = { timeout: 20_000, interval: 100 };
 

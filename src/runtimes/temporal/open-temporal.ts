@@ -42,7 +42,7 @@ export function openTemporal(services: () => Services, options: TemporalAddress)
   };
 }
 
-function connectionOf({ address = 'localhost:7233', tls, apiKey }: TemporalAddress) {
+export function connectionOf({ address = 'localhost:7233', tls, apiKey }: TemporalAddress) {
   const { ca, certificate: crt, key } = typeof tls === 'object' ? tls : {};
   const pair = crt === undefined || key === undefined ? {} : { clientCertPair: { crt, key } };
   const custom = { ...(ca === undefined ? {} : { serverRootCACertificate: ca }), ...pair };
