@@ -32,7 +32,7 @@ async function bucketFinding(config: Config): Promise<Finding | null> {
 async function temporalFinding(config: Config): Promise<Finding | null> {
   const [what, { address, namespace, taskQueue }] = ['Temporal', config.temporal];
   try {
-    const seen = await lookAtScheduler(config, withinMs);
+    const seen = await lookAtScheduler(config, { clock: systemClock, withinMs });
     if (seen === null) return null;
     const told = `${seen.server} at ${address} answers, namespace ${namespace}, queue ${taskQueue}`;
     if (seen.workers > 0) return well(what, `${told}: ${seen.workers} ${seen.workers === 1 ? 'worker' : 'workers'}.`);

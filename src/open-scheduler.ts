@@ -3,6 +3,7 @@
 import { ConfigurationError } from './core/errors.ts';
 import { readFileSync } from 'node:fs';
 import { loadOptional } from './load-optional.ts';
+import type { Clock } from './core/clock.ts';
 import type { Config } from './config.ts';
 import type { Services } from './tasks/services.ts';
 import type { TemporalAddress, TemporalLink } from './runtimes/temporal/open-temporal.ts';
@@ -31,12 +32,12 @@ export async function openScheduler(
 /** Null: the settings name none. @throws ConfigurationError  A file of `temporal.tls`, or its client, is not there. */
 export async function lookAtScheduler(
   { temporal }: Pick<Config, 'temporal'>,
-  withinMs: number,
+  limits: { readonly clock: Clock; readonly withinMs: number },
 ): Promise<TemporalLook | null> {
   const address = temporalOf(temporal);
   if (address === null) return null;
   const { lookAtTemporal } = await loadOptional(() => import('./runtimes/temporal/look-at-temporal.ts'), needed);
-  return lookAtTemporal(address, withinMs);
+  return lookAtTemporal(address, limits);
 }
 
 function temporalOf({ address, namespace, taskQueue, tls, apiKey }: Config['temporal']): TemporalAddress | null {

@@ -45,6 +45,13 @@ export class StorageError extends ReinsError {
   }
 }
 
+/** What is stored cannot be read any more, however often it is tried (E-804). */
+export class DamageError extends StorageError {
+  override get retryable(): boolean {
+    return false;
+  }
+}
+
 /** A write was refused by the fence: this process no longer owns the run (E-801). */
 export class LeaseLostError extends StorageError {
   override get retryable(): boolean {

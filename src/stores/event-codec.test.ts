@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { StorageError } from '../core/errors.ts';
+import { DamageError } from '../core/errors.ts';
 import { runIds, sessionIds } from '../core/ids.ts';
 import { isLive, type RunEvent } from '../core/run-event.ts';
 import { arbitraryLog } from '../testing/arbitrary-log.ts';
@@ -54,9 +54,9 @@ test('B128: a row cut at any place is reported, never half read', () => {
   const body = encodeEvents(stampAll([noteDraft('é\ud83d\ude00'), textDraft('x')], row.runId, row.sessionId));
   for (let cut = 0; cut < body.length; cut++) {
     const damaged = { ...row, firstSeq: 4, lastSeq: 5, body: body.slice(0, cut) };
-    expect(() => [...decodeEvents(damaged)]).toThrow(StorageError);
+    expect(() => [...decodeEvents(damaged)]).toThrow(DamageError);
   }
   for (const wrong of ['null', '{}', '["x"]', '[[1,2]]', '[["t",1,1,1,1]]', '[["t",1,1,1,"1",0]]']) {
-    expect(() => [...decodeEvents({ ...row, firstSeq: 1, lastSeq: 1, body: wrong })]).toThrow(StorageError);
+    expect(() => [...decodeEvents({ ...row, firstSeq: 1, lastSeq: 1, body: wrong })]).toThrow(DamageError);
   }
 });

@@ -2,7 +2,7 @@
 // and field names are left out: most rows hold one short delta, and names would be two thirds of it.
 // A number between two events is a hole of so many, left by retention (E-845).
 
-import { StorageError } from '../core/errors.ts';
+import { DamageError } from '../core/errors.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import { numberEvent, stampEvent } from './event-shape.ts';
@@ -59,7 +59,7 @@ function toStored(event: UnnumberedEvent): StoredEvent {
 
 /**
  * The row's events in order; with 'committed' no live ones are built.
- * @throws StorageError  The row is damaged, after what stands before the damage: it is reported, never guessed at (E-804).
+ * @throws DamageError  The row is damaged, after what stands before the damage: it is reported, never guessed at (E-804).
  */
 export function* decodeEvents(row: StoredRow, which: 'all' | 'committed' = 'all'): Generator<RunEvent> {
   const items = parseJson(row);
@@ -98,6 +98,6 @@ function isStored(value: unknown): value is StoredEvent {
   return true;
 }
 
-function damaged(row: StoredRow, cause?: unknown): StorageError {
-  return new StorageError(`The log of ${row.runId} is damaged at events ${row.firstSeq} to ${row.lastSeq}.`, { cause });
+function damaged(row: StoredRow, cause?: unknown): DamageError {
+  return new DamageError(`The log of ${row.runId} is damaged at events ${row.firstSeq} to ${row.lastSeq}.`, { cause });
 }

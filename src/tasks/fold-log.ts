@@ -1,6 +1,6 @@
 import { createUhpFrames, type UhpFrames } from '../views/uhp-frames.ts';
 import { evolve, initialRunState, type RunState } from '../core/run-state.ts';
-import { StorageError } from '../core/errors.ts';
+import { DamageError } from '../core/errors.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
 
@@ -11,10 +11,13 @@ export interface FoldedLog {
   /** The last event that is folded. */
   readonly lastSeq: number;
   /** Why the log cannot be read to its end; what stands before the damage is folded (E-804). */
-  readonly damage: StorageError | null;
+  readonly damage: DamageError | null;
 }
 
-/** State and response of a run, from its log; for a new run that is its `run-started`. */
+/**
+ * State and response of a run, from its log; for a new run that is its `run-started`.
+ * @throws StorageError  The store cannot be read now.
+ */
 export async function foldLog(
   { log }: Pick<Services, 'log'>,
   { runId, sessionId }: Pick<RunRecord, 'runId' | 'sessionId'>,
@@ -32,9 +35,8 @@ export async function foldLog(
       lastSeq = events.at(-1)?.seq ?? lastSeq;
     }
   } catch (cause) {
-    const damage =
-      cause instanceof StorageError ? cause : new StorageError('The log of a run cannot be read.', { cause });
-    return { state, frames: frames ?? open(), lastSeq, damage };
+    if (!(cause instanceof DamageError)) throw cause;
+    return { state, frames: frames ?? open(), lastSeq, damage: cause };
   }
   return { state, frames: frames ?? open(), lastSeq, damage: null };
 }

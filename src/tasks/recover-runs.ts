@@ -10,6 +10,7 @@
 // V7. What a scheduler starts is not started by who finds it: the scheduler hears of it (E-870).
 
 import { endRun, executeRun } from './execute-run.ts';
+import { DamageError } from '../core/errors.ts';
 import { endParked } from './end-parked.ts';
 import type { Ending } from '../core/closing.ts';
 import type { RunErrorType } from '../core/outcome.ts';
@@ -217,9 +218,15 @@ async function judgeAgent(services: Services, runId: RunId): Promise<'here' | 'a
   return 'awaited';
 }
 
-/** Null for a log that cannot be read, or names none: who takes the run ends it. */
+/**
+ * Null for a log that is damaged, or names none: who takes the run ends it.
+ * @throws StorageError  The store cannot be read now.
+ */
 export async function configOf({ store }: Pick<Services, 'store'>, runId: RunId): Promise<RunConfig | null> {
-  const [first] = await store.readEvents(runId, { after: 0, limit: 1 }).catch(() => []);
+  const [first] = await store.readEvents(runId, { after: 0, limit: 1 }).catch((cause: unknown) => {
+    if (cause instanceof DamageError) return [];
+    throw cause;
+  });
   return first?.type === 'run-started' ? (first.data._config ?? null) : null;
 }
 

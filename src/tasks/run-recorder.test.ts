@@ -15,7 +15,7 @@ import { pauseRun } from './pause-run.ts';
 import { resumeRun } from './resume-run.ts';
 import { silentLogger } from '../core/logger.ts';
 import { stopRun } from './cancel-task.ts';
-import { StorageError } from '../core/errors.ts';
+import { DamageError } from '../core/errors.ts';
 import { systemClock } from '../system.ts';
 import { tmpdir } from 'node:os';
 import type { Services } from './services.ts';
@@ -135,7 +135,7 @@ async function damagedRun(sound: number) {
       const events = await services.store.readEvents(id, range);
       if (range.after >= (left?.lastSeq ?? 0)) return events;
       const whole = events.filter(({ seq }) => seq <= sound);
-      if (whole.length === 0) throw new StorageError('Damaged.');
+      if (whole.length === 0) throw new DamageError('Damaged.');
       return whole;
     },
   };

@@ -18,16 +18,13 @@ import {
   type StretchOf,
   type WorkerServices,
 } from './advance-run.ts';
-import { StorageError } from '../../core/errors.ts';
+import { DamageError, StorageError } from '../../core/errors.ts';
 import type { Activities, Closing, RunInput, Standing, Stretch } from './contract.ts';
 import type { RunId } from '../../core/ids.ts';
 import type { RunWatch } from '../watch-runs.ts';
 import type { Services } from '../../tasks/services.ts';
 
 const beatEveryMs = 5_000;
-/** A log that cannot be read so often is damaged. */
-const mostReads = 20;
-
 /** @param watch  Told when a leg goes on here, and when it is left. */
 export function createActivities(services: Services, watch: RunWatch): Activities {
   const worker = { ...services, watch };
@@ -36,7 +33,10 @@ export function createActivities(services: Services, watch: RunWatch): Activitie
     ({ runId, generation }: Stretch) =>
       work(worker, { runId, generation, stage });
   return {
-    'reins.load.v1': ({ runId }: RunInput) => told(() => loadRun(services, runId)),
+    'reins.load.v1': ({ runId }: RunInput) =>
+      told(services, () =>
+        unlessDamaged(worker, { runId, generation: 0, stage: 'close' }, () => loadRun(services, runId)),
+      ),
     'reins.callModel.v1': stretch('call-model'),
     'reins.runTool.v1': stretch('run-tools'),
     'reins.append.v1': stretch('append'),
@@ -52,7 +52,7 @@ async function close(services: WorkerServices, { runId, generation, why }: Closi
     case 'failed':
       return work(services, { ...plan, ending: workflowFailed });
     case 'cancelled': {
-      const run = await told(() => services.store.requestCancel(runId));
+      const run = await told(services, () => services.store.requestCancel(runId));
       return work(services, { ...plan, generation: run?.generation ?? generation });
     }
   }
@@ -64,14 +64,24 @@ async function work(services: WorkerServices, plan: StretchOf): Promise<Standing
   const isAgentGone = services.clock.now() - info.scheduledTimestampMs >= agentWaitMs;
   using _beat = beat(services, plan.runId);
   // Awaited: it beats as long as it lasts.
-  return await told(async () => {
-    try {
-      return await advanceRun(services, { ...plan, isAgentGone });
-    } catch (cause) {
-      if (!(cause instanceof StorageError) || info.attempt < mostReads) throw cause;
-      return advanceRun(services, { ...plan, ending: unreadable });
-    }
-  });
+  return await told(services, () =>
+    unlessDamaged(services, plan, () => advanceRun(services, { ...plan, isAgentGone })),
+  );
+}
+
+/** A run whose log cannot be read any more is ended by that. */
+async function unlessDamaged(
+  services: WorkerServices,
+  plan: StretchOf,
+  ask: () => Promise<Standing>,
+): Promise<Standing> {
+  try {
+    return await ask();
+  } catch (cause) {
+    if (!(cause instanceof DamageError)) throw cause;
+    services.logger.error('The log of a run is damaged: the run is ended.', { runId: plan.runId }, cause);
+    return advanceRun(services, { ...plan, ending: unreadable });
+  }
 }
 
 /** Tells that the stretch is alive, and is told what became of its workflow (B1, B2). */
@@ -101,12 +111,16 @@ function beat({ clock, runs, log }: Services, runId: RunId): Disposable {
   };
 }
 
-/** Faults as Temporal takes them (B3). */
-async function told<T>(ask: () => Promise<T>): Promise<T> {
+/** Faults as Temporal takes them (B3); what it is not given is in the log of this process. */
+async function told<T>({ logger }: Services, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (cause) {
-    const mayHelp = cause instanceof StretchLeftError || cause instanceof StorageError;
+    const mayHelp =
+      cause instanceof StretchLeftError || (cause instanceof StorageError && !(cause instanceof DamageError));
+    const { workflowExecution, activityType: activity, attempt } = Context.current().info;
+    const of = { workflowId: workflowExecution?.workflowId ?? null, activity, attempt };
+    if (!(cause instanceof StretchLeftError)) logger.error('A stretch of a run met a fault.', of, cause);
     const { name: type, message } = cause instanceof Error ? cause : new Error(String(cause));
     throw ApplicationFailure.create({ type, message, nonRetryable: !mayHelp });
   }

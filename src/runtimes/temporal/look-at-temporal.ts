@@ -1,4 +1,5 @@
 import { Connection } from '@temporalio/client';
+import type { Clock } from '../../core/clock.ts';
 import { connectionOf, type TemporalAddress } from './open-temporal.ts';
 
 export interface TemporalLook {
@@ -9,14 +10,17 @@ export interface TemporalLook {
 
 /**
  * Asks and changes nothing.
- * @param withinMs  For each of its questions.
+ * @param o.withinMs  For connecting, and for all questions.
  * @throws Error  It does not answer, lets nobody in with these settings, or has no such namespace.
  */
-export async function lookAtTemporal(options: TemporalAddress, withinMs: number): Promise<TemporalLook> {
+export async function lookAtTemporal(
+  options: TemporalAddress,
+  { clock, withinMs }: { readonly clock: Clock; readonly withinMs: number },
+): Promise<TemporalLook> {
   const { namespace = 'default', taskQueue = 'reins' } = options;
   const connection = await Connection.connect({ ...connectionOf(options), connectTimeout: withinMs });
   try {
-    return await connection.withDeadline(Date.now() + withinMs, async () => {
+    return await connection.withDeadline(clock.now() + withinMs, async () => {
       const { workflowService } = connection;
       const { serverVersion } = await workflowService.getSystemInfo({});
       await workflowService.describeNamespace({ namespace });

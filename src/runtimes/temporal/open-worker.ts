@@ -46,6 +46,7 @@ export function openWorker(services: Services, options: WorkerOptions): RunWorke
   const stopping = new AbortController();
   const began = Promise.withResolvers<void>();
   let worker: Worker | null = null;
+  let waitMs = firstRetryMs;
 
   async function workUntilStopped(): Promise<void> {
     installRuntime(logger);
@@ -55,6 +56,7 @@ export function openWorker(services: Services, options: WorkerOptions): RunWorke
       worker = await createWorker(services, { ...options, connection, workflowBundle });
       logger.info('This process works for Temporal.', { namespace, taskQueue });
       began.resolve();
+      waitMs = firstRetryMs;
       if (!stopping.signal.aborted) await worker.run();
     } finally {
       worker = null;
@@ -63,12 +65,13 @@ export function openWorker(services: Services, options: WorkerOptions): RunWorke
   }
 
   async function keepWorking(): Promise<void> {
-    for (let waitMs = firstRetryMs; !stopping.signal.aborted; waitMs = Math.min(waitMs * 2, longestRetryMs))
+    while (!stopping.signal.aborted)
       try {
         await workUntilStopped();
       } catch (cause) {
         logger.error('Temporal cannot be worked for now; it is tried again.', { namespace, taskQueue, waitMs }, cause);
         await sleep(clock, waitMs, stopping.signal);
+        waitMs = Math.min(waitMs * 2, longestRetryMs);
       }
   }
 
@@ -111,7 +114,11 @@ let bundled: Promise<WorkflowBundle> | null = null;
 
 /** It is the same for all workers of a process, and takes seconds. */
 function bundle(logger: Logger): Promise<WorkflowBundle> {
-  return (bundled ??= bundleWorkflow(logger));
+  bundled ??= bundleWorkflow(logger).catch((cause: unknown) => {
+    bundled = null;
+    throw cause;
+  });
+  return bundled;
 }
 
 export function bundleWorkflow(logger: Logger): Promise<WorkflowBundle> {

@@ -10,6 +10,7 @@ import {
   WorkflowIdConflictPolicy,
   WorkflowIdReusePolicy,
   type Connection,
+  type WorkflowExecutionStatusName,
 } from '@temporalio/client';
 import { configOf, takeHere } from '../../tasks/recover-runs.ts';
 import { wakeSignal, workflowIdOf, workflowType } from './contract.ts';
@@ -60,26 +61,32 @@ export function createRunScheduler(
   const signal = (runId: RunId, reuse?: WorkflowIdReusePolicy) =>
     workflow.signalWithStart(workflowType, { ...optionsOf(runId, reuse), signal: wakeSignal });
 
+  const soon = <T>(ask: () => Promise<T>) => connection.withDeadline(services().clock.now() + answersWithinMs, ask);
+
   async function tell(runId: RunId, ask: (runId: RunId) => Promise<unknown>): Promise<void> {
     try {
-      await connection.withDeadline(services().clock.now() + answersWithinMs, () => ask(runId));
+      const isOver = await soon(() => ask(runId)).then(
+        () => false,
+        (cause: unknown) => {
+          if (cause instanceof WorkflowExecutionAlreadyStartedError) return true;
+          throw cause;
+        },
+      );
+      if (isOver) await endLike(runId);
     } catch (cause) {
-      if (cause instanceof WorkflowExecutionAlreadyStartedError) return endLike(runId);
-      services().logger.warn('Temporal could not be told of a run; it will be told again.', {
-        runId,
-        cause: String(cause),
-      });
+      const of = { runId, cause: String(cause) };
+      services().logger.warn('Temporal could not be told of a run; it will be told again.', of);
     }
   }
 
   /** The workflow is over and its run is not (S3). */
   async function endLike(runId: RunId): Promise<void> {
-    const { status } = await workflow.getHandle(workflowIdOf(runId)).describe();
+    const { status } = await soon(() => workflow.getHandle(workflowIdOf(runId)).describe());
     const seen = await services().store.run(runId);
     if (seen?.status !== 'running') return;
     services().logger.warn('The workflow of a run is over before it.', { runId, workflow: status.name });
     const ending = endingLike(status.name);
-    if (ending === null) return void (await signal(runId, WorkflowIdReusePolicy.ALLOW_DUPLICATE));
+    if (ending === null) return void (await soon(() => signal(runId, WorkflowIdReusePolicy.ALLOW_DUPLICATE)));
     await takeHere(services(), seen, { do: 'end', ending });
   }
 
@@ -121,7 +128,7 @@ function isOfEngine(base: string): boolean {
 }
 
 /** Null: it goes on, in a new workflow. */
-function endingLike(status: string): Ending | null {
+function endingLike(status: WorkflowExecutionStatusName): Ending | null {
   switch (status) {
     case 'TERMINATED':
     case 'CANCELLED':
@@ -129,7 +136,12 @@ function endingLike(status: string): Ending | null {
     case 'FAILED':
     case 'TIMED_OUT':
       return workflowFailed;
-    default:
+    case 'RUNNING':
+    case 'PAUSED':
+    case 'COMPLETED':
+    case 'CONTINUED_AS_NEW':
+    case 'UNSPECIFIED':
+    case 'UNKNOWN':
       return null;
   }
 }

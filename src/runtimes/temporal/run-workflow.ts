@@ -30,7 +30,10 @@ const quick = proxyActivities<Activities>({ ...options, startToCloseTimeout: '30
 /** Its own watches bound what happens in it; the beat tells a lost worker from a slow model (E-877). */
 const slow = proxyActivities<Activities>({ ...options, startToCloseTimeout: '7 days', heartbeatTimeout: '20 seconds' });
 
+/** Histories are to end well below what Temporal refuses (51,200). */
 const mostEvents = 8_000;
+/** How long a word of a later release is left to its workers. */
+const laterReleaseMs = 5_000;
 
 export async function reinsRunV1({ runId }: RunInput): Promise<void> {
   const input = { v: 1, runId } as const;
@@ -60,6 +63,11 @@ export async function reinsRunV1({ runId }: RunInput): Promise<void> {
         if (waitMs > 0 && !run.isFlagged && (await woken(waitMs))) return quick['reins.load.v1'](input);
         return perform(command, { ...input, generation: run.generation, why: 'due' });
       }
+      default:
+        // A worker of a later release said it, and one of those will be asked what comes next (E-886).
+        run satisfies never;
+        await woken(laterReleaseMs);
+        return quick['reins.load.v1'](input);
     }
   }
 

@@ -1,4 +1,4 @@
-import { StorageError } from '../../core/errors.ts';
+import { DamageError, StorageError } from '../../core/errors.ts';
 
 /** What the database, or the way to it, said to one statement. */
 export class StatementFailure extends Error {
@@ -16,8 +16,12 @@ export class StatementFailure extends Error {
 export function storageError(cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const reason = cause instanceof StatementFailure ? cause.cause : cause;
-  return new StorageError('The store could not read or write.', { cause: reason });
+  const isCorrupt = cause instanceof StatementFailure && corrupt.has(cause.code ?? '');
+  return new (isCorrupt ? DamageError : StorageError)('The store could not read or write.', { cause: reason });
 }
+
+/** Pages of a table, or of an index. */
+const corrupt = new Set(['XX001', 'XX002']);
 
 /** Null: it did not come from the database but from the connection to it. */
 function sqlStateOf(cause: unknown): string | null {

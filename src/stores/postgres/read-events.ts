@@ -1,4 +1,4 @@
-import { StorageError } from '../../core/errors.ts';
+import { DamageError } from '../../core/errors.ts';
 import type { RunId } from '../../core/ids.ts';
 import type { RunEvent } from '../../core/run-event.ts';
 import { decodeEvents, type StoredRow } from '../event-codec.ts';
@@ -58,7 +58,7 @@ function tailOf(rows: readonly Fields[], after: number): readonly RunEvent[] {
       for (const event of decodeEvents(storedRow(row), 'all')) if (event.seq > after) events.push(event);
     }
   } catch (error) {
-    if (!(error instanceof StorageError)) throw error;
+    if (!(error instanceof DamageError)) throw error;
   }
   return events;
 }

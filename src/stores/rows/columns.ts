@@ -1,7 +1,7 @@
 // Readers of one column, for all stores of rows: what comes from a database is checked here once and trusted afterwards. A column of another kind is
 // damage, and is reported as that.
 
-import { StorageError } from '../../core/errors.ts';
+import { DamageError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 
 /** A row, or an object that was stored in a column of one. */
@@ -78,5 +78,5 @@ function parse(row: Fields, name: string): JsonValue {
 }
 
 function damaged(name: string): never {
-  throw new StorageError(`A stored record is damaged: '${name}' cannot be read.`);
+  throw new DamageError(`A stored record is damaged: '${name}' cannot be read.`);
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { StorageError } from '../../core/errors.ts';
+import { DamageError } from '../../core/errors.ts';
 import { bytes as blob, type Fields } from './columns.ts';
 
 /** The name of some bytes (E-844). */
@@ -7,9 +7,9 @@ export function refOf(bytes: Uint8Array): string {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }
 
-/** @throws StorageError  What is there is not what was stored. */
+/** @throws DamageError  What is there is not what was stored. */
 export function contentOf(row: Fields, ref: string): Uint8Array {
   const bytes = blob(row, 'bytes');
-  if (refOf(bytes) !== ref) throw new StorageError(`The content ${ref} is damaged.`);
+  if (refOf(bytes) !== ref) throw new DamageError(`The content ${ref} is damaged.`);
   return bytes;
 }

@@ -1,6 +1,6 @@
 // Harnesses and bundles, as rows have them.
 
-import { StorageError } from '../../core/errors.ts';
+import { DamageError } from '../../core/errors.ts';
 import { isJsonObject, type JsonValue } from '../../core/json.ts';
 import type { RunPermissions } from '../../core/run-config.ts';
 import { plainSetup } from '../harness-record.ts';
@@ -94,6 +94,6 @@ function secret(fields: Fields): StoredSecret {
   return { id: text(fields, 'id'), value: text(fields, 'value') };
 }
 
-function damaged(name: string): StorageError {
-  return new StorageError(`A stored record is damaged: '${name}' cannot be read.`);
+function damaged(name: string): DamageError {
+  return new DamageError(`A stored record is damaged: '${name}' cannot be read.`);
 }

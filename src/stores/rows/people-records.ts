@@ -1,6 +1,6 @@
 // What people were asked, said and decided, as rows have it.
 
-import { StorageError } from '../../core/errors.ts';
+import { DamageError } from '../../core/errors.ts';
 import { approvalIds, ruleIds } from '../../core/ids.ts';
 import { canonicalJson, toJsonValue } from '../../core/json.ts';
 import type { RunEvent } from '../../core/run-event.ts';
@@ -60,8 +60,8 @@ function eventIn(row: Fields, name: string): RunEvent {
   throw damaged(row);
 }
 
-function damaged(row: Fields, cause?: unknown): StorageError {
-  return new StorageError(`The approval ${text(row, 'approval_id')} is damaged.`, { cause });
+function damaged(row: Fields, cause?: unknown): DamageError {
+  return new DamageError(`The approval ${text(row, 'approval_id')} is damaged.`, { cause });
 }
 
 /** What tells two messages of one id apart. */

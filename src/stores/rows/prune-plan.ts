@@ -1,6 +1,6 @@
 // What retention leaves of a log (E-845), for stores whose rows hold several events each. P1 to P7 stand in `sqlite/prune.ts`.
 
-import { StorageError } from '../../core/errors.ts';
+import { DamageError } from '../../core/errors.ts';
 import { isLive, type EventPosition, type RunEvent } from '../../core/run-event.ts';
 import { decodeEvents, encodeEvents, type StoredRow } from '../event-codec.ts';
 import { numberEvent } from '../event-shape.ts';
@@ -48,7 +48,7 @@ function wholeRow(row: StoredRow): readonly RunEvent[] | null {
   try {
     return [...decodeEvents(row)];
   } catch (error) {
-    if (error instanceof StorageError) return null;
+    if (error instanceof DamageError) return null;
     throw error;
   }
 }

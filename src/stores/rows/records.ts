@@ -1,6 +1,6 @@
 // Rows as the records of the store contract.
 
-import { StorageError } from '../../core/errors.ts';
+import { DamageError } from '../../core/errors.ts';
 import { fileIds, harnessIds, runIds, sessionIds, shareIds } from '../../core/ids.ts';
 import type { FileRecord } from '../file-store.ts';
 import type { ShareRecord } from '../session-store.ts';
@@ -54,7 +54,7 @@ export function readable<T>(rows: readonly Fields[], read: (row: Fields) => T): 
     try {
       return [read(row)];
     } catch (error) {
-      if (error instanceof StorageError) return [];
+      if (error instanceof DamageError) return [];
       throw error;
     }
   });

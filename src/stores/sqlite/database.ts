@@ -2,7 +2,7 @@
 // two kinds of durability, one error class. Every call is synchronous and short.
 
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
-import { StorageError } from '../../core/errors.ts';
+import { DamageError, StorageError } from '../../core/errors.ts';
 
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
@@ -140,6 +140,12 @@ function guarded<T>(body: () => T): T {
   }
 }
 
+/** SQLITE_CORRUPT and SQLITE_NOTADB; extended codes have more bits above. */
+const corruptCodes = new Set([11, 26]);
+
 function storageError(cause: unknown): StorageError {
-  return cause instanceof StorageError ? cause : new StorageError('The store could not read or write.', { cause });
+  if (cause instanceof StorageError) return cause;
+  const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : 0;
+  const Kind = corruptCodes.has(code) ? DamageError : StorageError;
+  return new Kind('The store could not read or write.', { cause });
 }
