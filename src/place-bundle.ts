@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
-import { StorageError } from './core/errors.ts';
+import { DamageError } from './core/errors.ts';
 import type { Store } from './stores/store.ts';
 import type { BundleFile } from './stores/harness-record.ts';
 import type { HarnessId } from './core/ids.ts';
@@ -26,7 +26,7 @@ const nameOf = (ref: string) => createHash('sha256').update(ref).digest('hex').s
 
 /**
  * The folder of a bundle, made on first use: absolute, without links.
- * @throws StorageError  The bundle is gone. Also what the file system throws.
+ * @throws DamageError  The bundle is gone. Also what the file system throws.
  */
 export async function placeBundle(
   { store, dataDir, random }: BundlePlace,
@@ -38,7 +38,7 @@ export async function placeBundle(
   if (placed !== null) return placed;
   const harness = await store.harness(harnessId);
   const bundle = harness === null ? null : await store.bundle(harness.principal, ref);
-  if (bundle === null) throw new StorageError('The files of a skill or plugin are gone.');
+  if (bundle === null) throw new DamageError('The files of a skill or plugin are gone.');
   const temporary = `${folder}.new-${random.token()}`;
   try {
     const made = new Set([temporary]);

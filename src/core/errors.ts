@@ -45,8 +45,20 @@ export class StorageError extends ReinsError {
   }
 }
 
+/** The store is away: it is as it was, and may be asked again. */
+export function isOutage(cause: unknown): boolean {
+  return cause instanceof StorageError && cause.retryable;
+}
+
 /** What is stored cannot be read any more, however often it is tried (E-804). */
 export class DamageError extends StorageError {
+  override get retryable(): boolean {
+    return false;
+  }
+}
+
+/** What was to be written cannot be stored, however often it is tried; what others write can. */
+export class RefusedEntryError extends StorageError {
   override get retryable(): boolean {
     return false;
   }

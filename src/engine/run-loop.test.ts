@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { once } from 'node:events';
-import { ConfigurationError, StorageError } from '../core/errors.ts';
+import { ConfigurationError, DamageError, StorageError } from '../core/errors.ts';
 import { countingTool } from '../testing/counting-tool.ts';
 import { createEngineRig, type EngineRig } from '../testing/engine-rig.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
@@ -129,6 +129,15 @@ describe('D4: whatever throws below is the failure of the run, which has one res
     expect(rig.events('run-result')).toHaveLength(1);
     expect(JSON.stringify(rig.log)).not.toContain('secret');
   });
+});
+
+test('E-826: where somebody goes on from the log, a store that is away ends no run; one that is damaged does', async () => {
+  const run = (cause: Error) => {
+    const parts = { openModel: () => Promise.reject(cause) };
+    return createEngineRig({ replies: [onIt], tools: [], parts }).run({ leavesOutages: true });
+  };
+  await expect(run(new StorageError('Away.'))).rejects.toThrow('Away.');
+  expect(await run(new DamageError('Torn.'))).toMatchObject({ status: 'failed', error: { type: 'StorageError' } });
 });
 
 test('E-005: an event of a newer version changes nothing', () => {

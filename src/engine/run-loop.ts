@@ -12,7 +12,7 @@
 // D5. Who wants a run back between two effects gets it without an ending, unless it is stopped (E-871).
 
 import { applyDrafts, closeRun, notCalling, parkRun } from '../core/closing.ts';
-import { ConfigurationError, StorageError } from '../core/errors.ts';
+import { ConfigurationError, isOutage, StorageError } from '../core/errors.ts';
 import { decide } from './decide.ts';
 import { endByTime } from './react.ts';
 import { MiddlewareError } from './middleware-error.ts';
@@ -53,6 +53,8 @@ export interface RunLoopOptions {
   onRepetition?(note: string): void;
   /** Asked before each command; true: the loop ends there, and whoever comes next goes on from the log. Absent: never. */
   leaveBefore?(state: RunState): boolean;
+  /** Whether there is a log that somebody goes on from: a store that is away is thrown then. Absent: it fails the run. */
+  readonly leavesOutages?: boolean;
   /** Told of each state that the log has made of the run. */
   onState?(state: RunState): void;
 }
@@ -83,6 +85,7 @@ export async function* runLoop(
     for (; step.done !== true; step = await turn.wait(work.next())) take(step.value, yield step.value);
     if (step.value === 'left' && !turn.signal.aborted) return;
   } catch (cause) {
+    if (options.leavesOutages === true && isOutage(cause)) throw cause;
     if (cause instanceof NotQuiet) unstopped.push(cause.message);
     else parts.logger.error('The engine failed.', { runId: state.runId }, cause);
     fault = faultOf(cause);
@@ -158,7 +161,7 @@ function faultOf(cause: unknown): ErrorInfo {
     return { type: 'AgentUnavailableError', message: cause.message, retryable: false };
   if (cause instanceof StorageError) {
     const message = 'The store could not read or write what this run needs.';
-    return { type: 'StorageError', message, retryable: cause.retryable };
+    return { type: 'StorageError', message, retryable: false };
   }
   if (cause instanceof MiddlewareError) return { type: 'HarnessError', message: cause.message, retryable: false };
   return { type: 'HarnessError', message: 'The agent engine met an unexpected fault.', retryable: false };

@@ -3,6 +3,7 @@
 // N1. One key, one run, whoever submits it and how often at once; another input under it is refused.
 // N2. A run of a session goes on from whatever that has come to, or is refused because another one is at work in it (E-023).
 
+import { beginningOf } from '../tasks/beginning-of.ts';
 import { acceptTask, type Accepted, type ChildOf } from '../tasks/accept-task.ts';
 import { plainTask } from '../tasks/task-body.ts';
 import { agentBase } from './agent-adapter.ts';
@@ -147,9 +148,9 @@ export function followUpOf(
   return { sessionId, body, bodyHash: hashOf(body), messageId };
 }
 
-export async function firstEvent({ store }: Services, runId: RunId): Promise<RunEventOf<'run-started'>> {
-  const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
-  if (first?.type !== 'run-started') throw new RuntimeStateError('The log of this run has no beginning.');
+export async function firstEvent(services: Services, runId: RunId): Promise<RunEventOf<'run-started'>> {
+  const first = await beginningOf(services, runId);
+  if (first === null) throw new RuntimeStateError('The log of this run has no beginning.');
   return first;
 }
 

@@ -31,6 +31,8 @@ export interface BackgroundRuns {
   /** Asks for a shorter conversation before the next step; false when the run is not at work here. */
   compact(runId: RunId, request: { readonly instructions?: string }): boolean;
   isRunning(runId: RunId): boolean;
+  /** A fault broke the work on it off here, a short while ago; ever longer, up to a minute, where that happens again. */
+  rests(runId: RunId): boolean;
   /** The runs that are at work here. */
   running(): readonly RunId[];
   /** Resolves when the run's work is over; at once when it does not run here. */
@@ -47,6 +49,14 @@ export interface BackgroundRuns {
 
 /** How long a shutdown waits for clean-ups. */
 const cleanUpMs = 5_000;
+
+const firstRestMs = 1_000;
+const longestRestMs = 60_000;
+
+interface Rest {
+  readonly waitMs: number;
+  readonly untilMs: number;
+}
 
 interface RunningWork {
   readonly stop: AbortController;
@@ -68,6 +78,15 @@ export function createBackgroundRuns({
   const running = new Map<RunId, RunningWork>();
   const cleaning = new Set<Promise<void>>();
   let state: 'open' | 'leaving' | 'draining' | 'stopped' = 'open';
+  const resting = new Map<RunId, Rest>();
+  const rest = (runId: RunId): Rest => {
+    const nowMs = clock.now();
+    for (const [other, { untilMs }] of resting) if (untilMs + longestRestMs * 10 < nowMs) resting.delete(other);
+    const waitMs = Math.min((resting.get(runId)?.waitMs ?? firstRestMs / 2) * 2, longestRestMs);
+    const until = { waitMs, untilMs: nowMs + waitMs };
+    resting.set(runId, until);
+    return until;
+  };
   const stopRun = (runId: RunId, how: StopTurn['how']) => {
     running.get(runId)?.stop.abort(new StopTurn(how));
     return running.has(runId);
@@ -84,7 +103,13 @@ export function createBackgroundRuns({
         return request;
       };
       const done = work({ signal: stop.signal, pause: pause.signal, compactions: { take } })
-        .catch((cause: unknown) => logger.error('A run was left by its owner.', { runId }, cause))
+        .then(
+          () => void resting.delete(runId),
+          (cause: unknown) => {
+            const { waitMs } = rest(runId);
+            logger.error('A run was left by its owner.', { runId, waitMs }, cause);
+          },
+        )
         .finally(() => running.delete(runId));
       running.set(runId, { stop, pause, compaction: null, done });
       return true;
@@ -109,6 +134,7 @@ export function createBackgroundRuns({
       return entry !== undefined;
     },
     isRunning: (runId) => running.has(runId),
+    rests: (runId) => (resting.get(runId)?.untilMs ?? 0) > clock.now(),
     running: () => [...running.keys()],
     ended: async (runId) => running.get(runId)?.done,
     leave() {

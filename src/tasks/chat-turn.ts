@@ -12,11 +12,6 @@ export function askedId({ runId, data }: Pick<RunEventOf<'run-started'>, 'runId'
   return data.input?.[0]?.messageId ?? `usr_${runId}`;
 }
 
-export async function beginningOf({ store }: Scope, runId: RunId): Promise<RunEventOf<'run-started'> | null> {
-  const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
-  return first?.type === 'run-started' ? first : null;
-}
-
 export interface TurnSoFar {
   /** Number of the UI message that is told now. */
   readonly told: number;

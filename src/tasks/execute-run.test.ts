@@ -14,6 +14,7 @@ import { fixedWorkspace } from '../files/workspaces.ts';
 import { harnessIds, type RunId } from '../core/ids.ts';
 import { openSqlite } from '../stores/sqlite/open-sqlite.ts';
 import { recoverRuns } from './recover-runs.ts';
+import { StorageError } from '../core/errors.ts';
 import { silentLogger } from '../core/logger.ts';
 import { systemClock, systemRandom } from '../system.ts';
 import type { Capabilities, HarnessAdapter, HarnessSession } from '../harnesses/harness.ts';
@@ -350,4 +351,56 @@ test('U-042: a response of another principal reads as one that never was', async
   const { runId } = await accept(services);
   await expect(readResponse(services, 'bob', runId)).rejects.toMatchObject({ code: 'response_not_found', status: 404 });
   await expect(cancelTask(services, 'bob', runId)).rejects.toMatchObject({ code: 'response_not_found' });
+});
+
+describe('X6: a store that is away ends no run', () => {
+  /** Away for who lets go of a run, and back for all that comes after it. */
+  function awayStore() {
+    const sound = openSqlite(':memory:');
+    const state = { isAway: false };
+    const answer = <T>(ask: () => Promise<T>) => (state.isAway ? Promise.reject(new StorageError('Away.')) : ask());
+    const store: Store = {
+      ...sound,
+      release: (...of) => answer(() => sound.release(...of)),
+      [Symbol.asyncDispose]: () => sound[Symbol.asyncDispose](),
+    };
+    return { store, state };
+  }
+
+  test('a process that has to let go of it while the store is away leaves it as it is', async () => {
+    const { store, state } = awayStore();
+    const services = await rig(
+      async function* (_state, { signal }) {
+        yield opening;
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      },
+      { store },
+    );
+    const { runId } = await accept(services);
+    await expect.poll(async () => (await store.run(runId))?.lastSeq).toBeGreaterThan(1);
+    state.isAway = true;
+    services.runs.stop(runId, 'shutdown');
+    await services.runs.ended(runId);
+    state.isAway = false;
+    expect(await store.run(runId)).toMatchObject({ status: 'running' });
+    expect(checkLog(await logOf(services, runId))).toEqual([]);
+  });
+
+  test('V8: what it broke off is not taken up again at once', async () => {
+    const { store, state } = awayStore();
+    const services = await rig(
+      async function* () {
+        yield opening;
+        state.isAway = true;
+        throw new StorageError('Away.');
+      },
+      { store },
+    );
+    const { runId } = await accept(services);
+    await services.runs.ended(runId);
+    state.isAway = false;
+    expect(services.runs.rests(runId)).toBe(true);
+    expect(await recoverRuns(services)).toBe(0);
+    expect(await store.run(runId)).toMatchObject({ status: 'running' });
+  });
 });

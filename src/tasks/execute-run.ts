@@ -7,26 +7,23 @@
 // X4. A shutdown leaves the run unended, and without an owner, for the next start; a lost lease leaves it to who has it.
 //     So does who was asked to do one effect only (`leaveBefore`).
 // X5. A run's harness is opened when it has a place (UD-59). Until then it can be stopped like any other, and its time runs.
+// X6. A store that is away ends no run: who takes the run over once it is back goes on from its log, not for ever (E-826, E-832).
 
-import { AdapterProtocolError, ConfigurationError, LeaseLostError, StorageError } from '../core/errors.ts';
+import { AdapterProtocolError, ConfigurationError, isOutage, LeaseLostError, StorageError } from '../core/errors.ts';
 import { applyDrafts } from '../core/closing.ts';
-import { createRunRecorder, finalStatus, type RunRecorder } from './run-recorder.ts';
+import { createRunRecorder, finalStatus } from './run-recorder.ts';
 import { deadlineOf, evolve, type RunState } from '../core/run-state.ts';
 import { foldLog } from './fold-log.ts';
 import { endParked } from './end-parked.ts';
-import { placeInputFiles } from './place-input-files.ts';
-import { placeSaidFiles, placeUnreadFiles } from './place-said-files.ts';
-import { readHistory } from './read-history.ts';
-import { rememberFiles } from './check-files.ts';
+import { nextLeg } from './next-leg.ts';
+import { parkFolder } from './settle-folder.ts';
+import { runTurn, type RunningTurn } from './run-turn.ts';
 import { startDeadline, type TurnDeadline } from './turn-deadline.ts';
-import { parkFolder, settleFolder } from './settle-folder.ts';
 import { stopOf } from '../core/stop-turn.ts';
 import type { Ending } from '../core/closing.ts';
-import type { EventDraft, LeftBy, RunEvent, RunStarted } from '../core/run-event.ts';
-import type { HarnessAdapter, HarnessSession, Turn } from '../harnesses/harness.ts';
+import type { LeftBy } from '../core/run-event.ts';
 import type { RunErrorType } from '../core/outcome.ts';
 import type { RunRecord } from '../stores/store.ts';
-import type { Rule } from '../core/rule.ts';
 import type { RunSignals } from './background-runs.ts';
 import type { RunSlot } from './run-slots.ts';
 import type { Services } from './services.ts';
@@ -92,180 +89,6 @@ async function endWaiting(
   await recorder.end(continues ? await endParked(services, { run, config: state.config, ending }) : ending);
 }
 
-/** Ends a run that no harness works on, by the closing rule and nothing else. */
-export async function endRun(services: Services, run: RunRecord, ending: Ending): Promise<void> {
-  const folded = await foldLog(services, run);
-  const { state } = folded;
-  if (state.result !== null && finalStatus(state.result.status) !== null) return;
-  const recorder = createRunRecorder(services, run, { ...folded, leg: state.leg + 1 });
-  try {
-    await recorder.write([nextLeg(state)]);
-    await recorder.end(state.result === null ? ending : { ...ending, wasParked: true });
-  } finally {
-    recorder.close();
-  }
-}
-
-interface RunningTurn extends Pick<RunSignals, 'pause' | 'compactions'>, Required<Pick<Execution, 'leaveBefore'>> {
-  readonly run: RunRecord;
-  readonly recorder: RunRecorder;
-  readonly deadline: TurnDeadline;
-  readonly state: RunState;
-  readonly cause: RunStarted['cause'];
-  readonly leftBy: LeftBy;
-}
-
-/** Drives the harness to its `run-result`; `stopped`: it ended without one. May hang as long as the harness does. */
-async function runTurn(services: Services, turn: RunningTurn): Promise<'over' | 'stopped'> {
-  const { run, recorder, deadline } = turn;
-  const adapter = services.harnesses.adapter(turn.state.config?.base ?? '');
-  if (adapter === undefined) throw new ConfigurationError('The harness of this task is not installed any more.');
-  const { messages: history, todos } = await readHistory(services, run);
-  const workspace = await workspaceOf(services, turn, adapter);
-  await placeInput(services, { run, workspace, state: turn.state });
-  await placeUnreadFiles(services, run, turn.state.unread);
-  const missing = await rememberFiles(services, run, turn.state.step);
-  // The leg has heard of it from who began it.
-  const met = isBegun(turn) ? undefined : await recorder.write(missing);
-  const state = (met?.taken ?? []).reduce(evolve, turn.state);
-  const session = await adapter.openSession({
-    sessionId: run.sessionId,
-    workspace,
-    history,
-    todos,
-    clock: services.clock,
-  });
-  try {
-    const groups = openTurn(services, session, { ...turn, state })[Symbol.asyncIterator]();
-    return await recordGroups(services, { groups, run, recorder, deadline });
-  } finally {
-    // The run does not wait for its harness to clean up; a shutdown does, within the grace period.
-    services.runs.cleanUp(run.runId, async () => session[Symbol.asyncDispose]());
-  }
-}
-
-/** The leg is gone on with from where it was left between two effects. */
-function isBegun({ cause, state }: Pick<RunningTurn, 'cause' | 'state'>): boolean {
-  return state.step > 0 && (cause === 'submit' || cause === 'retry');
-}
-
-/** That of the session, but for an attached run in its principal's folder (A-014). */
-async function workspaceOf(
-  services: Services,
-  { run, state: { config, step }, cause }: RunningTurn,
-  adapter: HarnessAdapter,
-): Promise<string> {
-  const { workspaces, agentTurns } = services;
-  const { principal, sessionId } = run;
-  if (config?.attached?.workspace !== 'principal') {
-    const isNew = step === 0 && (cause === 'submit' || cause === 'retry');
-    await settleFolder(services, run, isNew ? 'begin' : 'continue').catch((reason) => {
-      throw new StorageError('The working directory of this task cannot be had on this server.', { cause: reason });
-    });
-    return workspaces.ensure(sessionId);
-  }
-  if (agentTurns === undefined) throw new ConfigurationError('There are no folders of principals here.');
-  return agentTurns.folders.ensure(principal, adapter.keepsDirectory === true ? '.' : (config.directory ?? '.'));
-}
-
-/** Once a step has begun, what lies there is the agent's; unless that was on another machine, and was left behind. */
-async function placeInput(
-  services: Services,
-  { run, workspace, state }: { readonly run: RunRecord; readonly workspace: string; readonly state: RunState },
-): Promise<void> {
-  const { files } = services;
-  if (state.step > 0 && (files?.foldersMove !== true || (await files.hasBegun(run)))) return;
-  const [first] = await services.store.readEvents(run.runId, { after: 0, limit: 1 });
-  if (first?.type === 'run-started') await placeInputFiles(services, workspace, first.data.input ?? []);
-}
-
-function openTurn(
-  services: Services,
-  session: HarnessSession,
-  { run, state, cause, leftBy, deadline, ...turn }: RunningTurn,
-): Turn {
-  const { pause, compactions, leaveBefore } = turn;
-  const outside = (signal: AbortSignal) => saidMeanwhile(services, run, signal);
-  const rules = () => rulesFor(services, run);
-  const options = { signal: deadline.signal, pause, compactions, rules, outside, leaveBefore };
-  if (cause === 'submit' || (cause === 'retry' && state.leg === 1)) return session.prompt(state, options);
-  if (session.attach === undefined)
-    throw new ConfigurationError('The server stopped while this task ran, and its agent cannot go on.');
-  return session.attach(state, { ...options, cause, leftBy });
-}
-
-/** What people say to the run from now on (harness A5). */
-async function* saidMeanwhile(services: Services, run: RunRecord, signal: AbortSignal) {
-  const { log, store } = services;
-  const { runId } = run;
-  const after = (await store.run(runId))?.lastSeq ?? 0;
-  for await (const events of log.follow(runId, { after, signal })) {
-    await placeSaidFiles(services, run, events);
-    for (const event of events) if (event.type === 'user-message' || event.type === 'approval-decided') yield event;
-  }
-}
-
-/** Remembered decisions of this agent, made in this run, in its session, or anywhere (E-609); a sub-agent's are made in the run it works for. */
-async function rulesFor({ store }: Services, run: RunRecord): Promise<readonly Rule[]> {
-  const rules = (await store.rules({ principal: run.principal })).filter(
-    ({ harnessId }) => harnessId === run.harnessId,
-  );
-  if (rules.length === 0) return [];
-  let top = run;
-  while (top.parentRunId !== null) top = (await store.run(top.parentRunId)) ?? { ...top, parentRunId: null };
-  return rules.filter(({ scope, runId, sessionId }) => {
-    if (scope === 'run') return runId === top.runId;
-    return scope === 'agent' || sessionId === top.sessionId;
-  });
-}
-
-async function recordGroups(
-  services: Services,
-  o: { readonly groups: TurnIterator } & Pick<RunningTurn, 'run' | 'recorder' | 'deadline'>,
-): Promise<'over' | 'stopped'> {
-  const { groups, run, recorder, deadline } = o;
-  let taken: readonly RunEvent[] | undefined;
-  try {
-    while (!deadline.isOver) {
-      const next = await groups.next(taken);
-      if (deadline.isOver || next.done === true) return 'stopped';
-      if (next.value.some(isOfHost)) throw new AdapterProtocolError('The harness wrote what only its host may write.');
-      const stored = recorder.write(next.value);
-      if (stored === undefined) {
-        taken = undefined;
-        continue;
-      }
-      const recorded = await stored;
-      if (recorded.leg === 'over') return 'over';
-      taken = recorded.taken;
-      await placeSaidFiles(services, run, taken);
-    }
-    return 'stopped';
-  } finally {
-    // A harness that hangs cannot be waited for; its late events are thrown away with its iterator (X3).
-    const onFailure = (cause: unknown) =>
-      services.logger.warn('A harness failed to stop.', { runId: run.runId, cause: String(cause) });
-    groups.return?.().catch(onFailure);
-  }
-}
-
-/** What a file is kept as is never its harness's word: it would be one for any path (B121). */
-function isOfHost(draft: EventDraft): boolean {
-  return draft.type === 'run-started' || (draft.type === 'file-changed' && draft.data.fileId !== undefined);
-}
-
-type TurnIterator = ReturnType<Turn[typeof Symbol.asyncIterator]>;
-
-/** The first event of the next leg: after a park because of what was said, else because an owner is gone. */
-function nextLeg(state: RunState): Extract<EventDraft, { type: 'run-started' }> {
-  const parked = state.result?.status;
-  const cause = parked === undefined ? 'recovery' : parked === 'paused' ? 'resume' : 'decision';
-  const { agent, config, requested: model, limits } = state;
-  const whose = { ...(agent === null ? {} : { agent }), ...(config === null ? {} : { _base: config.base }) };
-  const data = { leg: state.leg + 1, cause, ...whose, model, limits } as const;
-  return { type: 'run-started', data, step: state.step, attempt: 0 };
-}
-
 /** How a run ends whose harness stopped without a word, or did not stop. */
 function unfinished({ limits }: RunState, signal: AbortSignal): Ending {
   switch (stopOf(signal)) {
@@ -309,6 +132,8 @@ async function endAfterFault(
   const { run, recorder, deadline } = turn;
   const { runId } = run;
   if (cause instanceof LeaseLostError) return logger.warn('Another owner has this run.', { runId });
+  // The run is left as it is (X6).
+  if (isOutage(cause)) throw cause;
   // Many a harness throws because it was told to stop: that is no fault of the task (B097).
   if (stopOf(deadline.signal) !== undefined && !(cause instanceof StorageError)) {
     logger.warn('A harness failed while it was stopped.', { runId, cause: String(cause) });

@@ -1,3 +1,4 @@
+import { beginningOf } from './beginning-of.ts';
 import { answersText } from '../core/questions.ts';
 import { stopRun } from './cancel-task.ts';
 import { storeDecision } from './decide-approval.ts';
@@ -29,7 +30,6 @@ async function expire(services: Services, approval: ApprovalRecord): Promise<voi
   else await wakeRun(services, runId);
 }
 
-async function policyOf({ store }: Services, runId: RunId): Promise<'deny' | 'cancel-run'> {
-  const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
-  return first?.type === 'run-started' ? (first.data._config?.permissions?.onExpiry ?? 'deny') : 'deny';
+async function policyOf(services: Services, runId: RunId): Promise<'deny' | 'cancel-run'> {
+  return (await beginningOf(services, runId))?.data._config?.permissions?.onExpiry ?? 'deny';
 }

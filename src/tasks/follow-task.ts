@@ -1,3 +1,4 @@
+import { beginningOf } from './beginning-of.ts';
 import { createUhpView } from '../views/uhp-view.ts';
 import { NotFoundError, RequestError } from '../core/errors.ts';
 import type { FrameBatch, FrameSource } from './frame-feeds.ts';
@@ -35,8 +36,8 @@ async function sourceOf(
   { store }: Services,
   { runId, reinsEvents }: Pick<Cursor, 'runId' | 'reinsEvents'>,
 ): Promise<FrameSource> {
-  const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
-  if (first?.type !== 'run-started') throw new NotFoundError('response');
+  const first = await beginningOf({ store }, runId);
+  if (first === null) throw new NotFoundError('response');
   const own = first.data.task?.reinsEvents ?? false;
   return { runId, sessionId: first.sessionId, reinsEvents: reinsEvents ?? own };
 }

@@ -1,5 +1,5 @@
 import { readPlugin, type PluginPackage } from '../packages/read-plugin.ts';
-import { StorageError } from '../core/errors.ts';
+import { DamageError } from '../core/errors.ts';
 import type { Store } from '../stores/store.ts';
 import type { HarnessRecord, HarnessSetup } from '../stores/harness-record.ts';
 
@@ -12,7 +12,7 @@ export interface InstalledPlugin extends PluginPackage {
 const known = new WeakMap<Store, Map<string, PluginPackage>>();
 const most = 100;
 
-/** The plugins of a harness as their files make them. @throws StorageError  A package is not there any more. */
+/** The plugins of a harness as their files make them. @throws DamageError  A package is not there any more. */
 export async function installedPlugins(
   { store }: { readonly store: Store },
   { principal, plugins }: Pick<HarnessRecord, 'principal'> & Pick<HarnessSetup, 'plugins'>,
@@ -31,6 +31,6 @@ export async function installedPlugins(
 
 async function readFrom(store: Store, principal: string, ref: string): Promise<PluginPackage> {
   const bundle = await store.bundle(principal, ref);
-  if (bundle === null) throw new StorageError('The files of an installed plugin are gone.');
+  if (bundle === null) throw new DamageError('The files of an installed plugin are gone.');
   return readPlugin(bundle.files);
 }

@@ -2,7 +2,7 @@ import { fileIds } from '../core/ids.ts';
 import { openStored } from './stored-file.ts';
 import { placeFile } from '../files/place-file.ts';
 import { safeName } from '../files/safe-name.ts';
-import { StorageError } from '../core/errors.ts';
+import { DamageError, StorageError } from '../core/errors.ts';
 import type { Readable } from 'node:stream';
 import type { Services } from './services.ts';
 import type { UserMessage, UserPart } from '../core/run-event.ts';
@@ -20,7 +20,8 @@ export async function placeInputFiles(
   for (const part of messages.flatMap(({ content }) => content)) {
     if (part.type === 'text' || part.path === undefined || part.path !== safeName(part.path)) continue;
     const isNew = await placeFile(workspace, part.path, () => contentOf(services, part)).catch((cause: unknown) => {
-      throw new StorageError('A file of the input could not be put into the working directory.', { cause });
+      const Kind = cause instanceof DamageError ? DamageError : StorageError;
+      throw new Kind('A file of the input could not be put into the working directory.', { cause });
     });
     if (isNew) placed.push(part.path);
   }
@@ -36,6 +37,6 @@ async function contentOf(
   const record = id === undefined ? null : await services.store.file(id);
   const stored = record === null ? null : await openStored(services, record);
   const content = stored?.stream() ?? (await services.store.content(part.ref));
-  if (content === null) throw new StorageError('A file of the input is gone.');
+  if (content === null) throw new DamageError('A file of the input is gone.');
   return content;
 }

@@ -2,7 +2,7 @@
 
 import { exportPlugin } from '../packages/export-plugin.ts';
 import { findHarness } from './find-in-scope.ts';
-import { NotFoundError, StorageError } from '../core/errors.ts';
+import { NotFoundError, DamageError } from '../core/errors.ts';
 import type { BundleFile, HarnessRecord } from '../stores/harness-record.ts';
 import type { Services } from './services.ts';
 
@@ -66,6 +66,6 @@ async function filesOf(
 ): Promise<readonly BundleFile[]> {
   if (ref === null) return [];
   const bundle = await store.bundle(principal, ref);
-  if (bundle === null) throw new StorageError('The files of a skill or plugin are gone.');
+  if (bundle === null) throw new DamageError('The files of a skill or plugin are gone.');
   return bundle.files;
 }

@@ -1,3 +1,4 @@
+import { beginningOf } from './beginning-of.ts';
 import { foldLog } from './fold-log.ts';
 import { NotFoundError, StorageError } from '../core/errors.ts';
 import { findRun } from './find-in-scope.ts';
@@ -41,8 +42,8 @@ export async function readInputItems(
   responseId: string,
 ): Promise<readonly JsonValue[]> {
   const run = await findRun(services, principal, responseId);
-  const [first] = await services.store.readEvents(run.runId, { after: 0, limit: 1 });
-  return first?.type === 'run-started' ? wholeItems(services, first.data.task?.inputItems ?? []) : [];
+  const first = await beginningOf(services, run.runId);
+  return wholeItems(services, first?.data.task?.inputItems ?? []);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { beginningOf } from './beginning-of.ts';
 import { findLiveSession } from './find-in-scope.ts';
 import { harnessIds } from '../core/ids.ts';
 import { isPaused, responseOf } from './read-response.ts';
@@ -92,8 +93,7 @@ export async function* turnsOf(
   for (const runId of await store.responsesOfSession(sessionId, page)) {
     const run = await store.run(runId);
     if (run === null || run.deleted) continue;
-    const [first] = await store.readEvents(runId, { after: 0, limit: 1 });
-    const inputItems = first?.type === 'run-started' ? (first.data.task?.inputItems ?? []) : [];
+    const inputItems = (await beginningOf({ store }, runId))?.data.task?.inputItems ?? [];
     const [response, files] = [await responseOf(services, run), await store.filesOfRun(runId)];
     const { createdAtMs } = run;
     const endedAtMs = await endOf(services, run);

@@ -7,11 +7,15 @@
 // V4. What was taken from this process is left at once: its calls are aborted, its late words refused (E-827).
 // V5. A run that was attached to a call of its owner is ended: who waited for it is gone (A-030).
 // V6. What a harness kept for a run that waited is gone before the run ends, or named in its result (H-060).
-// V7. What a scheduler starts is not started by who finds it: the scheduler hears of it (E-870).
+// V7. What a scheduler starts is not started by who finds it: the scheduler hears of it, and nobody waits for that (E-870).
+//     To be ended it needs no scheduler (E-813).
+// V8. Work that a fault broke off is not taken up again at once, and ever later.
 
-import { endRun, executeRun } from './execute-run.ts';
+import { beginningOf } from './beginning-of.ts';
+import { executeRun } from './execute-run.ts';
 import { DamageError } from '../core/errors.ts';
 import { endParked } from './end-parked.ts';
+import { endRun } from './end-run.ts';
 import type { Ending } from '../core/closing.ts';
 import type { RunErrorType } from '../core/outcome.ts';
 import type { RunConfig } from '../core/run-config.ts';
@@ -51,8 +55,9 @@ export async function recoverRuns(services: Services): Promise<number> {
     if (runs.isRunning(run.runId)) log.meet(run.runId, run.lastSeq);
     if (run.control === 'pause') await pauseHere(services, run.runId);
   }
-  const alone = runs.isLeaving ? [] : open.filter((run) => !isAtWork(services, run, living) && !mustWait(run));
-  const elsewhere = await services.scheduler?.tend(alone);
+  const isAlone = (run: UnfinishedRun) => !isAtWork(services, run, living) && !mustWait(run) && !runs.rests(run.runId);
+  const alone = runs.isLeaving ? [] : open.filter(isAlone);
+  const elsewhere = await services.scheduler?.tend(alone.filter(({ control }) => control !== 'cancel'));
   let taken = 0;
   for (const run of alone) {
     if (elsewhere?.has(run.runId) === true || runs.isLeaving || runs.isRunning(run.runId)) continue;
@@ -116,25 +121,35 @@ async function pauseAgain({ store, runs }: Services, runId: RunId): Promise<void
  */
 export async function takeOver(services: Services, seen: SeenRun): Promise<boolean> {
   const { scheduler } = services;
-  if (scheduler?.takes(await configOf(services, seen.runId)) === true) return handOver(services, scheduler, seen);
+  const isScheduled = scheduler?.takes(await configOf(services, seen.runId)) === true;
+  if (isScheduled && seen.control !== 'cancel') return handOver(services, scheduler, seen);
   const agent = seen.control === 'cancel' ? 'here' : await judgeAgent(services, seen.runId);
   if (agent === 'awaited') return false;
-  return takeHere(services, seen, agent === 'missing' ? { do: 'end', ending: agentIsGone } : { do: 'work' });
+  const isTaken = await takeHere(
+    services,
+    seen,
+    agent === 'missing' ? { do: 'end', ending: agentIsGone } : { do: 'work' },
+  );
+  if (isScheduled) services.runs.cleanUp(seen.runId, () => tellEnded(services, scheduler, seen.runId));
+  return isTaken;
+}
+
+/** Who schedules the run may wait for word of it. */
+async function tellEnded({ runs }: Services, scheduler: RunScheduler, runId: RunId): Promise<void> {
+  await runs.ended(runId);
+  await scheduler.wake(runId);
 }
 
 /** What is paused goes on because somebody says so: that is stored before the scheduler looks at it (V7). */
-async function handOver(
-  { store, ownership, owner }: Services,
-  scheduler: RunScheduler,
-  seen: SeenRun,
-): Promise<boolean> {
+async function handOver(services: Services, scheduler: RunScheduler, seen: SeenRun): Promise<boolean> {
+  const { store, ownership, owner } = services;
   const { runId, ...from } = seen;
-  if (seen.control !== 'cancel' && (seen.phase === 'paused' || seen.control === 'pause')) {
+  if (seen.phase === 'paused' || seen.control === 'pause') {
     await ownership.present();
     if ((await store.takeOver(runId, owner, from)) === null) return false;
     await store.release(runId, owner);
   }
-  await scheduler.wake(runId);
+  services.runs.cleanUp(runId, () => scheduler.wake(runId));
   return true;
 }
 
@@ -223,11 +238,11 @@ async function judgeAgent(services: Services, runId: RunId): Promise<'here' | 'a
  * @throws StorageError  The store cannot be read now.
  */
 export async function configOf({ store }: Pick<Services, 'store'>, runId: RunId): Promise<RunConfig | null> {
-  const [first] = await store.readEvents(runId, { after: 0, limit: 1 }).catch((cause: unknown) => {
-    if (cause instanceof DamageError) return [];
+  const begin = await beginningOf({ store }, runId).catch((cause: unknown) => {
+    if (cause instanceof DamageError) return null;
     throw cause;
   });
-  return first?.type === 'run-started' ? (first.data._config ?? null) : null;
+  return begin?.data._config ?? null;
 }
 
 /** A cancel that was accepted stands; a run that brings its process down again and again is given up (E-832). */
@@ -235,7 +250,7 @@ function endingAtOnce({ control }: RunRecord, purpose: Purpose, takeovers: numbe
   if (control === 'cancel') return { status: 'cancelled' };
   if (purpose.do === 'end') return purpose.ending;
   if (takeovers <= maxTakeovers) return null;
-  return givenUp('RecoveryExhaustedError', 'The server stopped too often while this task ran; it was given up.');
+  return givenUp('RecoveryExhaustedError', 'The work on this task was broken off too often; it was given up.');
 }
 
 function givenUp(type: RunErrorType, message: string): Ending {

@@ -7,7 +7,8 @@
 // C3. A turn is taken back by going on from the one before it in a new session; what was there stays there.
 
 import { acceptTask } from './accept-task.ts';
-import { askedId, beginningOf, turnSoFar } from './chat-turn.ts';
+import { askedId, turnSoFar } from './chat-turn.ts';
+import { beginningOf } from './beginning-of.ts';
 import { CapabilityUnsupportedError, RequestError, SessionBusyError } from '../core/errors.ts';
 import { decideAs, type Asker } from './decide-as.ts';
 import { findChat, turnsOfChat } from './find-chat.ts';

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { StorageError } from '../core/errors.ts';
+import { DamageError } from '../core/errors.ts';
 import type { FileRecord } from '../stores/file-store.ts';
 import type { OpenBlob } from '../files/blob-store.ts';
 import type { Services } from './services.ts';
@@ -10,9 +10,9 @@ export async function openStored({ files, uploads }: Services, record: FileRecor
   return (await files?.open(record.sessionId, record)) ?? null;
 }
 
-/** @throws StorageError  They are gone. */
+/** @throws DamageError  They are gone. */
 export async function readStored(services: Services, record: FileRecord): Promise<Uint8Array> {
   const content = await openStored(services, record);
-  if (content === null) throw new StorageError('The bytes of a file are gone.');
+  if (content === null) throw new DamageError('The bytes of a file are gone.');
   return buffer(content.stream());
 }

@@ -63,6 +63,8 @@ export interface RigRunOptions {
   readonly leaveAt?: RunEvent['type'];
   /** Asked after each group: whether the host leaves the loop here. */
   readonly leaves?: () => boolean;
+  /** The host is one that goes on once its store is back. */
+  readonly leavesOutages?: boolean;
 }
 
 /** One engine run without a store: a scripted model, a manual clock, and the log as an array, whose laws are checked. */
@@ -140,7 +142,7 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
   };
 
   async function play(recovering: boolean, playOptions: RigRunOptions = {}): Promise<RunResultData | null> {
-    const { onEvent = () => {}, stallMs = 0, leaveAt, leaves = () => false } = playOptions;
+    const { onEvent = () => {}, stallMs = 0, leaveAt, leaves = () => false, leavesOutages = false } = playOptions;
     const groups = runLoop(parts, {
       state: state(),
       history: options.history ?? [],
@@ -149,6 +151,7 @@ export function createEngineRig(options: EngineRigOptions): EngineRig {
       signal: stop.signal,
       pause: pause.signal,
       recovering,
+      leavesOutages,
       people: options.people ?? { how: 'park' },
       rules: async () => options.rules?.() ?? [],
       onRepetition: (note) => options.onRepetition?.(note),

@@ -112,6 +112,7 @@ export function openEngineSession(session: EngineSession): HarnessSession {
     const state = session.dress?.(logged) ?? logged;
     let current = state;
     return runLoop(session.parts({ current: () => current, pause }), {
+      leavesOutages: true,
       state,
       history,
       todos,
