@@ -6,18 +6,10 @@ import { chooseModel, type TaskModel } from './choose-model.ts';
 import { executeRun } from './execute-run.ts';
 import { findContinuable } from './find-in-scope.ts';
 import { findPlace, forkUnavailable, notTip, type Place } from './find-place.ts';
-import { readHistory } from './read-history.ts';
-import { keptItems } from './input-items.ts';
-import { findFiles, namedUploads, takeInFiles, type FilesOwner, type TakenIn } from './take-in-files.ts';
-import { limitsOf, refuseTimeout, withinQuota } from './task-limits.ts';
-import {
-  admissionLimits,
-  chargeUpload,
-  quotaExhausted,
-  quotaLeft,
-  refuseOverCaps,
-  type QuotaLeft,
-} from './principal-limits.ts';
+import { makeAdmission } from './make-admission.ts';
+import { findFiles, takeInFiles } from './take-in-files.ts';
+import { refuseTimeout } from './task-limits.ts';
+import { chargeUpload, quotaExhausted, quotaLeft, refuseOverCaps, type QuotaLeft } from './principal-limits.ts';
 import { settleFolder } from './settle-folder.ts';
 import { takeSlot } from './take-slot.ts';
 import {
@@ -28,10 +20,7 @@ import {
   SessionExpiredError,
   TaskEndedError,
 } from '../core/errors.ts';
-import { runConfigOf } from './run-config.ts';
-import { allowAll } from '../core/run-config.ts';
 import { runIds, sessionIds, type RunId, type SessionId } from '../core/ids.ts';
-import { sessionTitle } from '../core/session-title.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Admission, AdmitResult, IdempotencyClaim } from '../stores/admission.ts';
 import type { ParentRun } from '../core/run-event.ts';
@@ -208,110 +197,8 @@ async function replayOf(
   return { runId, sessionId, replayed: true, sameBody };
 }
 
-type TaskPlace = Place & { readonly model: TaskModel };
-
-async function makeAdmission(
-  services: Services,
-  task: TaskRequest & FilesOwner & TakenIn,
-  { harness, session, previousRunId, fork, model, quota: left }: TaskPlace & { readonly quota: QuotaLeft },
-): Promise<Admission> {
-  const {
-    principal,
-    body,
-    messages,
-    refs,
-    idempotency,
-    queued,
-    child,
-    attached,
-    cause = 'submit',
-    runId,
-    sessionId,
-  } = task;
-  const { clock, owner } = services;
-  const atMs = clock.now();
-  const agent = services.harnesses.adapter(harness.base)?.agent;
-  const own =
-    agent === undefined ? limitsOf(services, { body, harness, model: model.ref }) : agent.limits(body.limits ?? {});
-  const { limits, quota } = withinQuota(own, left);
-  const facts = {
-    harnessId: harness.harnessId,
-    createdAt: Math.floor(atMs / 1000),
-    metadata: queued === undefined ? body.metadata : { ...body.metadata, reins_message_id: queued.messageId },
-    ignoredFields: body.ignoredFields,
-    store: body.store,
-    background: body.background,
-    previousResponseId: previousRunId,
-    reinsEvents: body.reinsEvents,
-    view: 1,
-    inputItems: keptItems(body.inputItems, refs),
-    linkBase: services.settings.linkBase(),
-    ...(fork === null ? {} : { forkedFrom: fork.runId }),
-    ...(model.fallback === undefined ? {} : { modelFallback: model.fallback }),
-    ...(quota.length === 0 ? {} : { quota }),
-  } as const;
-  const plain = agent?.config ?? (await runConfigOf(services, harness, body));
-  const config = attached === undefined ? plain : attachedConfig(plain, attached);
-  const data = {
-    leg: 1,
-    cause,
-    ...(messages.length === 0 ? {} : { input: messages }),
-    task: facts,
-    _config: child === undefined ? config : { ...config, permissions: child.permissions },
-    ...(agent === undefined ? {} : { agent: agent.ref }),
-    ...(child === undefined ? {} : { parent: child.parent }),
-    ...(idempotency === null ? {} : { requestId: idempotency.key }),
-    model: model.ref,
-    limits,
-  } as const;
-  return {
-    runId,
-    sessionId,
-    harnessId: harness.harnessId,
-    principal,
-    ...(session === null
-      ? {
-          newSession: {
-            title: sessionTitle(messages[0]?.content.find((part) => part.type === 'text')?.text ?? ''),
-            ...(await forkOf(services, fork)),
-          },
-        }
-      : {}),
-    previousRunId,
-    store: body.store,
-    uploads: namedUploads(messages),
-    owner,
-    ...(idempotency === null ? {} : { idempotency }),
-    ...(queued === undefined ? {} : { queued }),
-    ...(child === undefined ? admissionLimits(services, { principal, atMs }) : { parentRunId: child.parent.runId }),
-    events: [{ v: 1, runId, sessionId, at: atMs, leg: 1, step: 0, attempt: 0, type: 'run-started', data }],
-    atMs,
-  };
-}
-
-/** Nobody can be asked who could still be waited for. */
-function attachedConfig(config: RunConfig, { withoutTools, ...own }: AttachedTurn): RunConfig {
-  const { permissions = allowAll, disabledTools } = config;
-  return {
-    ...config,
-    ...own,
-    disabledTools: [...disabledTools, ...withoutTools],
-    permissions: { ...permissions, unattended: true, questions: false, onUnknown: 'tell-model' },
-  };
-}
-
-/** What a forked session begins with, of its own. */
-async function forkOf(
-  services: Services,
-  fork: Place['fork'],
-): Promise<Pick<NonNullable<Admission['newSession']>, 'fork'>> {
-  if (fork === null) return {};
-  const { runId, sessionId, turn } = fork;
-  const history = await readHistory(services, { sessionId, turn: turn + 1 });
-  // What is removed meanwhile may have been read in part; its task is then not admitted.
-  const contents = JSON.stringify(history).match(/sha256:[0-9a-f]{64}/g) ?? [];
-  return { fork: { from: runId, history, contents: [...new Set(contents)] } };
-}
+/** Where a task is to run, and with what. */
+export type TaskPlace = Place & { readonly model: TaskModel };
 
 function refusal(
   { sessionId, atMs }: Admission,
