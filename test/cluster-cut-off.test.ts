@@ -9,7 +9,7 @@ import { createGate, hold, reply, startModel, text } from './support/model.ts';
 import { describeWithPostgres, openStore } from './support/postgres.ts';
 import { eventually } from './support/asking-server.ts';
 import { finalOf } from './support/uhp.ts';
-import { startServerCluster } from './support/cluster.ts';
+import { startServerCluster, twoNodes } from './support/cluster.ts';
 import { startWire } from './support/cluster-wire.ts';
 
 describeWithPostgres('servers that lose sight of their database', (cluster) => {
@@ -23,8 +23,7 @@ describeWithPostgres('servers that lose sight of their database', (cluster) => {
       onTestFinished(() => model[Symbol.asyncDispose]());
       const databaseUrl = await (await cluster()).database();
       const servers = await startServerCluster({ databaseUrl, model, nodes: 2, leaseMs: 2_000 });
-      const [owner, other] = servers.nodes;
-      if (owner === undefined || other === undefined) throw new Error('There are two nodes.');
+      const [owner, other] = twoNodes(servers);
       const id = await begin(owner, 'held');
       const [near, far] = [watch(await owner.uhp.attach(id)), watch(await other.uhp.attach(id))];
       await eventually(() => (near.seen.some(isDelta) && far.seen.some(isDelta)) || undefined);

@@ -7,7 +7,7 @@ import { describeWithPostgres } from './support/postgres.ts';
 import { ended, finalOf, key, whole } from './support/uhp.ts';
 import { eventually } from './support/asking-server.ts';
 import { isDelta, type StreamEvent } from './support/event-stream.ts';
-import { startServerCluster } from './support/cluster.ts';
+import { startServerCluster, twoNodes } from './support/cluster.ts';
 
 describeWithPostgres('servers behind a balancer', (cluster) => {
   async function start() {
@@ -21,8 +21,7 @@ describeWithPostgres('servers behind a balancer', (cluster) => {
 
   test('E-813: a cancel through any server is heard by the owner at once, and answered with the end', async () => {
     const { model, servers } = await start();
-    const [owner, other] = servers.nodes;
-    if (owner === undefined || other === undefined) throw new Error('There are two nodes.');
+    const [owner, other] = twoNodes(servers);
     const id = await begin(owner, 'held');
     const { seen, over } = watch(await other.uhp.attach(id));
     await eventually(() => seen.some(isDelta) || undefined);
@@ -33,8 +32,7 @@ describeWithPostgres('servers behind a balancer', (cluster) => {
 
   test('UD-79: the feed of a harness shows tasks of every server, also where another takes one over', async () => {
     const { gate, servers } = await start();
-    const [owner, other] = servers.nodes;
-    if (owner === undefined || other === undefined) throw new Error('There are two nodes.');
+    const [owner, other] = twoNodes(servers);
     const { body } = await other.uhp.send('GET', '/v1/harnesses');
     const [harness] = body['harnesses'] as { id: string }[];
     const leaving = new AbortController();

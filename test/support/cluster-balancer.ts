@@ -18,10 +18,9 @@ export interface BalancerOptions {
   readonly upstreams: () => readonly string[];
   /** Who says nothing for so long is passed over for this request: 504. Absent: it is waited for. */
   readonly answerWithinMs?: number;
-  readonly port?: number;
 }
 
-export async function startBalancer({ upstreams, answerWithinMs, port = 0 }: BalancerOptions): Promise<Balancer> {
+export async function startBalancer({ upstreams, answerWithinMs }: BalancerOptions): Promise<Balancer> {
   const counts: number[] = [];
   let turn = 0;
   const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, answer) => {
@@ -69,7 +68,7 @@ export async function startBalancer({ upstreams, answerWithinMs, port = 0 }: Bal
       outgoing.destroy();
     });
   }
-  server.listen(port, '127.0.0.1');
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -52,7 +52,7 @@ export function scriptOf(n: number, traces: string): Script {
 export interface Followed {
   readonly n: number;
   readonly id: string;
-  readonly frames: readonly (readonly SeenFrame[])[];
+  readonly frames: readonly SeenFrame[];
   readonly events: readonly TaskEvent[];
   readonly connections: number;
 }
@@ -78,7 +78,7 @@ export function startClients({ balancer, uhp }: ServerCluster, seed: number): Cl
       const reading = readToEnd({ uhp, id, random, odd });
       const [seen, { frames, connections }] = await Promise.all([events, reading]);
       expect(task.snapshot().output, `task ${n}`).toEqual((await task.result()).response.output);
-      return { n, id, events: seen, frames: [frames], connections };
+      return { n, id, events: seen, frames, connections };
     },
   };
 }
@@ -121,18 +121,17 @@ export async function proveTask(cluster: ServerCluster, task: Followed, traces: 
   const kept = await whole(cluster.uhp.attach(task.id));
   const { body } = await cluster.uhp.get(task.id);
   expect(finalOf(kept), where).toEqual(body);
-  for (const frames of task.frames) {
-    // No gap and no repeat over all of its connections, and nothing that the log lacks, byte for byte.
-    expect(
-      frames.map(({ id }) => id),
-      where,
-    ).toEqual(frames.map((_, index) => index));
-    expect(
-      frames.map((frame) => frame.text),
-      where,
-    ).toEqual(kept.map((frame) => frame.text));
-    expect(assembleOutput(frames), where).toEqual(body.output);
-  }
+  const { frames } = task;
+  // No gap and no repeat over all of its connections, and nothing that the log lacks, byte for byte.
+  expect(
+    frames.map(({ id }) => id),
+    where,
+  ).toEqual(frames.map((_, index) => index));
+  expect(
+    frames.map((frame) => frame.text),
+    where,
+  ).toEqual(kept.map((frame) => frame.text));
+  expect(assembleOutput(frames), where).toEqual(body.output);
   expect(task.events, where).toEqual(kept.map(({ event }) => event));
   const log = await cluster.logOf(task.id);
   expect(checkLog(log), where).toEqual([]);

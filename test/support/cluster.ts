@@ -71,7 +71,7 @@ export async function startServerCluster(options: ServerClusterOptions): Promise
     if (leaseMs === undefined) return startReins(['serve', '--data', data, '--port', '0'], { env: own });
     return startProgram(`${root}test/fixtures/leased-server.ts`, [data, String(leaseMs)], { env: own });
   };
-  const nodes: RunningNode[] = [];
+  const nodes: ClusterNode[] = [];
   for (let n = 0; n < count; n++) nodes.push(await startNode({ databaseUrl, begin }));
   await Promise.all(nodes.map((node) => node.start()));
   const balancer = await startBalancer({ ...balancing, upstreams: () => nodes.map(({ uhp }) => uhp.url) });
@@ -88,12 +88,10 @@ export async function startServerCluster(options: ServerClusterOptions): Promise
   };
 }
 
-type RunningNode = ClusterNode;
-
 async function startNode(o: {
   readonly databaseUrl: string;
   readonly begin: (wire: Wire) => ReinsProcess;
-}): Promise<RunningNode> {
+}): Promise<ClusterNode> {
   const wire = await startWire(o.databaseUrl);
   onTestFinished(() => wire[Symbol.asyncDispose]());
   let current: { readonly process: ReinsProcess; readonly uhp: Uhp } | null = null;
@@ -130,6 +128,12 @@ async function startNode(o: {
         return row === undefined ? undefined : text(row, 'owner');
       }),
   };
+}
+
+/** Those of a cluster that was started with two. */
+export function twoNodes({ nodes: [owner, other] }: ServerCluster): readonly [ClusterNode, ClusterNode] {
+  if (owner === undefined || other === undefined) throw new Error('There are less than two nodes.');
+  return [owner, other];
 }
 
 async function wholeLog(store: PostgresStore, id: string): Promise<readonly RunEvent[]> {

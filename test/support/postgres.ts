@@ -69,8 +69,10 @@ export async function startCluster(): Promise<Cluster> {
     const args = ['-D', folder, '-p', String(port), '-k', folder, ...settings];
     const [program, ...rest] = commandOf('postgres', args);
     server = spawn(program, rest, { cwd: folder, stdio: 'ignore' });
-    while (server.exitCode === null && !(await answers(`${url}/postgres`)))
+    while (!(await answers(`${url}/postgres`))) {
+      if (server.exitCode !== null) throw new Error(`PostgreSQL does not start: it ended with ${server.exitCode}.`);
       await once(server, 'exit', { signal: AbortSignal.timeout(50) }).catch(() => {});
+    }
   }
   async function end(signal: NodeJS.Signals): Promise<void> {
     if (server === null || server.exitCode !== null || server.signalCode !== null) return;
