@@ -1,7 +1,7 @@
 // A data folder as one file, made while servers work on it, and put back (`reins export`, `reins import`).
 //
 // A1. The database first, as it is at one instant; then the files. What it names is there, as files of sessions and uploads are
-//     never changed in place; what it does not name yet is of no harm.
+//     never changed in place; what it does not name yet is of no harm. Those of a bucket come along.
 // A2. An archive appears whole or not at all, and is for its owner's eyes only: it holds keys' hashes and conversations.
 // A3. It is put back into a folder that is new or empty, whole or not at all. No name in it leads out of that folder.
 // A4. Where the conversations are in a database elsewhere, a folder is half of what there is: it is neither written nor put back.
@@ -12,10 +12,14 @@ import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { dirname, join, posix, resolve } from 'node:path';
 import { openPromise, type Entry, type ZipFile as OpenedZip } from 'yauzl';
 import { pipeline } from 'node:stream/promises';
+import { bucketOf } from './open-blobs.ts';
 import { ConfigurationError } from './core/errors.ts';
+import { Readable } from 'node:stream';
+import { systemClock } from './system.ts';
 import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { ZipFile } from 'yazl';
+import type { BlobStore } from './files/blob-store.ts';
 import type { Config } from './config.ts';
 
 const database = 'reins.db';
@@ -28,31 +32,32 @@ export interface Archived {
   readonly files: number;
 }
 
-type Place = Pick<Config, 'server' | 'store'>;
+type Place = Pick<Config, 'server' | 'store' | 'files' | 'limits'>;
 
 /** @throws ConfigurationError  There is no database in the folder (A4), or the file is there already. */
-export async function exportData({ server: { dataDir }, store }: Place, to: string): Promise<Archived> {
-  refuseDatabase(store, 'pg_dump');
+export async function exportData(place: Place, to: string): Promise<Archived> {
+  const { dataDir } = place.server;
+  refuseDatabase(place.store, 'pg_dump');
   const source = join(dataDir, database);
   if (!existsSync(source)) throw new ConfigurationError(`There is no database in the data folder ${dataDir}.`);
   if (existsSync(to)) throw new ConfigurationError(`${to} is there already; choose another name.`);
   if (!existsSync(dirname(resolve(to)))) throw new ConfigurationError(`There is no folder ${dirname(resolve(to))}.`);
+  const { url } = place.files;
+  await using blobs = url === null ? null : await bucketOf(url, place, systemClock);
   const temporary = await mkdtemp(join(tmpdir(), 'reins-export-'));
   try {
     const copy = join(temporary, database);
     using db = new DatabaseSync(source, { readOnly: true });
     await backup(db, copy);
     const zip = new ZipFile();
-    const written = pipeline(zip.outputStream, createWriteStream(`${to}.part`, { mode: 0o600, flags: 'wx' })).catch(
-      (cause: unknown) => {
-        throw new ConfigurationError(
-          `${to} cannot be written: ${cause instanceof Error ? cause.message : 'why is not known'}.`,
-          {
-            cause,
-          },
-        );
-      },
-    );
+    const unread = new AbortController();
+    zip.on('error', (cause: unknown) => unread.abort(cause));
+    const part = createWriteStream(`${to}.part`, { mode: 0o600, flags: 'wx' });
+    const written = pipeline(zip.outputStream, part, { signal: unread.signal }).catch((fault: unknown) => {
+      const cause: unknown = unread.signal.aborted ? unread.signal.reason : fault;
+      const why = cause instanceof Error ? cause.message.replace(/\.$/, '') : 'why is not known';
+      throw new ConfigurationError(`${to} cannot be written: ${why}.`, { cause });
+    });
     written.catch(() => {}); // heard of below, where the files have been found
     addFile(zip, copy, { name: database, mode: 0o100600 });
     let files = 1;
@@ -61,6 +66,7 @@ export async function exportData({ server: { dataDir }, store }: Place, to: stri
       else addFile(zip, join(dataDir, path), { name: path, mode });
       files += 1;
     }
+    if (blobs !== null) files += await addBlobs(zip, blobs);
     zip.end();
     await written;
     await rename(`${to}.part`, to);
@@ -79,6 +85,22 @@ function addFile(zip: ZipFile, path: string, { name, mode }: { readonly name: st
       () => give(null, createReadStream('/dev/null')),
     );
   });
+}
+
+/** Where a folder would have them: what is put back serves them from there. */
+async function addBlobs(zip: ZipFile, blobs: BlobStore): Promise<number> {
+  let files = 0;
+  for (const area of ['uploads', 'files'] as const)
+    for await (const { key } of blobs.list(area)) {
+      zip.addReadStreamLazy(key, { mode: 0o100600 }, (give) => {
+        blobs.open(key).then(
+          (blob) => give(null, blob?.stream() ?? Readable.from([])),
+          (cause: unknown) => zip.emit('error', cause),
+        );
+      });
+      files += 1;
+    }
+  return files;
 }
 
 interface Found {
@@ -102,8 +124,12 @@ async function* filesOf(root: string, folder = ''): AsyncGenerator<Found> {
 }
 
 /** @throws ConfigurationError  The folder holds something, the file is no such archive, or nobody would read it there (A4). */
-export async function importData(from: string, { server: { dataDir }, store }: Place): Promise<Archived> {
+export async function importData(from: string, { server: { dataDir }, store, files: kept }: Place): Promise<Archived> {
   refuseDatabase(store, 'pg_restore');
+  if (kept.url !== null)
+    throw new ConfigurationError(
+      'It is put back into a folder, and REINS_FILES_URL is a bucket: leave that away, and copy uploads and files into the bucket afterwards.',
+    );
   const there = await readdir(dataDir).catch(() => []);
   if (there.length > 0)
     throw new ConfigurationError(`The data folder ${dataDir} is not empty; name a new one with --data.`);

@@ -1,11 +1,14 @@
-// A data folder as one file, made while a server works on it (DESIGN 5).
+// A data folder as one file, made while a server works on it.
 
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { join } from 'node:path';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { describeWithS3 } from './support/s3.ts';
+import { key } from './support/uhp.ts';
 import { exportData, importData } from '../src/data-export.ts';
 import { loadConfig } from '../src/config.ts';
 import { startServer } from './support/in-process-server.ts';
+import { startServer as startApart } from './support/server.ts';
 import { tmpdir } from 'node:os';
 
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -76,4 +79,28 @@ test('A4: what is in a database elsewhere is neither written nor put back, and t
   await expect(exportData(place(at, env), join(at, 'x.zip'))).rejects.toThrow(refused);
   await expect(importData(join(at, 'x.zip'), place(at, env))).rejects.toThrow(refused);
   expect(await readdir(at)).toEqual([]);
+});
+
+describeWithS3('files in a bucket', (s3) => {
+  test('reins export takes the bucket along: what is put back into a folder serves the same files', async () => {
+    const store = await s3();
+    const { name, url } = await store.bucket();
+    const at = await folder();
+    const env = { REINS_FILES_URL: url };
+    const server = await startApart({ data: join(at, 'one'), env, settings: { agent: { shell: { kind: 'host' } } } });
+    const made = await server.uhp.create({ input: 'Create a file named a.txt containing exactly: kept' });
+    const session = made.body.metadata.session_id;
+    const { body: listed } = await server.uhp.send('GET', `/v1/sessions/${session}/files`);
+    const [file] = listed['files'] as { readonly id: string; readonly container_id: string }[];
+    await server[Symbol.asyncDispose]();
+    expect((await store.keys(name)).length).toBeGreaterThan(0);
+    await exportData(place(join(at, 'one'), env), join(at, 'all.zip'));
+    await expect(importData(join(at, 'all.zip'), place(join(at, 'two'), env))).rejects.toThrow('is a bucket');
+    await importData(join(at, 'all.zip'), place(join(at, 'two')));
+    const again = await startApart({ data: join(at, 'two') });
+    onTestFinished(() => again[Symbol.asyncDispose]());
+    const path = `/v1/containers/${file?.container_id}/files/${file?.id}/content`;
+    const content = await fetch(again.url + path, { headers: { authorization: `Bearer ${key}` } });
+    expect([content.status, await content.text()]).toEqual([200, 'kept']);
+  });
 });
