@@ -10,6 +10,14 @@ export interface Usage {
   readonly thinkingTokens: number | null;
 }
 
+/** More than any call can take; so sums stay exact. */
+const mostCounted = 1e12;
+
+/** A count as somebody else tells it, gateways even in fractions; null: it is none (E-062). */
+export function asCount(told: unknown): number | null {
+  return typeof told === 'number' && told >= 0 && told <= mostCounted ? Math.round(told) : null;
+}
+
 /** Sums what is known. Whether something was unknown is kept apart, as `usageIncomplete`. */
 export function addUsage(a: Usage | null, b: Usage | null): Usage | null {
   if (a === null || b === null) return a ?? b;

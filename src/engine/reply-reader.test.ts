@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { addUsage } from '../core/usage.ts';
 import { ReplyReader } from './reply-reader.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
@@ -49,6 +50,34 @@ test('E-106, E-945, B002: any split of any text gives the same deltas joined, an
     }),
     { numRuns: 2000 },
   );
+});
+
+test('E-062: whatever numbers a provider reports, usage holds whole ones that are none too many, or null', () => {
+  const said = fc.oneof(
+    fc.constant(undefined),
+    fc.double(),
+    fc.nat(),
+    fc.constantFrom(12.5, -1, 1e13, Number.NaN, Number.POSITIVE_INFINITY),
+    // What a client passes on from JSON may be anything.
+    fc.constantFrom('12', null, {}) as fc.Arbitrary<unknown> as fc.Arbitrary<number>,
+  );
+  const usages = fc.record({
+    inputTokens: fc.record({ total: said, noCache: said, cacheRead: said, cacheWrite: said }),
+    outputTokens: fc.record({ total: said, text: said, reasoning: said }),
+  });
+  fc.assert(
+    fc.property(fc.array(usages, { minLength: 1 }), (told) => {
+      const replies = told.map((usage) => read([text('0', 'x'), { ...finish(), usage } as LanguageModelV4StreamPart]));
+      const all = replies.map(({ reply }) => reply.usage);
+      for (const usage of [...all, all.reduce(addUsage, null)])
+        for (const count of Object.values(usage ?? {}))
+          expect(count === null || (Number.isSafeInteger(count) && count >= 0)).toBe(true);
+    }),
+  );
+  const [usage] = fc.sample(usages, 1);
+  const halves = { ...usage, inputTokens: { total: 12.5 }, outputTokens: { total: 2.4 } };
+  const { reply } = read([text('0', 'x'), { ...finish(), usage: halves } as LanguageModelV4StreamPart]);
+  expect(reply.usage).toMatchObject({ inputTokens: 13, outputTokens: 2 });
 });
 
 test('E-125: interleaved blocks keep their own texts, and the parts cut them out of the whole', () => {

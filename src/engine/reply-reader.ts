@@ -16,7 +16,7 @@ import type {
 import type { ModelReply } from './model-outcome.ts';
 import type { ModelTraits } from './model.ts';
 import type { StopReason } from '../core/outcome.ts';
-import type { Usage } from '../core/usage.ts';
+import { asCount, type Usage } from '../core/usage.ts';
 
 /** An error that the provider reported inside its stream (E-206). */
 export class InStreamError extends Error {
@@ -191,15 +191,16 @@ function stopReasonOf({ unified, raw }: LanguageModelV4FinishReason): StopReason
 }
 
 function toUsage({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage | null {
-  if (inputTokens.total === undefined && outputTokens.total === undefined) return null;
+  const [input, output] = [asCount(inputTokens.total), asCount(outputTokens.total)];
+  if (input === null && output === null) return null;
   // Some clients give 0 for what the provider did not mention (U-005).
   const told = raw === undefined ? inputTokens : { ...inputTokens, ...(mentionsCache(raw) ? {} : unknownCache) };
   return {
-    inputTokens: inputTokens.total ?? null,
-    outputTokens: outputTokens.total ?? null,
-    cacheReadInputTokens: told.cacheRead ?? null,
-    cacheCreationInputTokens: told.cacheWrite ?? null,
-    thinkingTokens: outputTokens.reasoning ?? null,
+    inputTokens: input,
+    outputTokens: output,
+    cacheReadInputTokens: asCount(told.cacheRead),
+    cacheCreationInputTokens: asCount(told.cacheWrite),
+    thinkingTokens: asCount(outputTokens.reasoning),
   };
 }
 

@@ -9,7 +9,7 @@
 //     each row and each write instead of falling behind.
 
 import type { Clock } from '../core/clock.ts';
-import { StorageError } from '../core/errors.ts';
+import { RefusedEntryError, StorageError } from '../core/errors.ts';
 import type { AppendResult, Store } from './store.ts';
 import type { WriteOutcome, WriteQueue } from './write-queue.ts';
 
@@ -109,7 +109,7 @@ async function readAhead(store: Store, { runId, lastSeq }: WriteQueue): Promise<
   }
 }
 
-type Sent = AppendResult | Extract<WriteOutcome, { outcome: 'failed' }>;
+type Sent = AppendResult | Extract<WriteOutcome, { outcome: 'failed' | 'refused' }>;
 
 /** One transaction, and what became of each queue's part of it. Never rejects. */
 async function send(store: Store, queues: readonly WriteQueue[]): Promise<readonly Sent[]> {
@@ -117,7 +117,9 @@ async function send(store: Store, queues: readonly WriteQueue[]): Promise<readon
   try {
     return await store.append(entries, { durable: queues.some(({ needsSync }) => needsSync) });
   } catch (cause) {
-    if (cause instanceof StorageError || queues.length === 1) return queues.map(() => ({ outcome: 'failed', cause }));
+    const isRefusal = cause instanceof RefusedEntryError || !(cause instanceof StorageError);
+    if (!isRefusal) return queues.map(() => ({ outcome: 'failed', cause }));
+    if (queues.length === 1) return [{ outcome: 'refused', cause }];
     // Not the store's trouble but an entry that cannot be stored at all: alone it harms nobody else (C2).
     return (await Promise.all(queues.map((queue) => send(store, [queue])))).flat();
   }

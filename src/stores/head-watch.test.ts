@@ -63,6 +63,22 @@ test('D2: what another process has written is there within a second, its end too
   expect(reader.seen.at(-1)?.type).toBe('run-result');
 });
 
+test('D2, U-370: who has not seen the end of a task before its session was deleted is let go within a second', async () => {
+  const { elsewhere, store, clock, ...rig } = stage();
+  const [run] = await begin({ ...rig, store, clock }, 1);
+  if (run === undefined) throw new Error('There is no run.');
+  const readers = [0, 1].map((after) => read(elsewhere, run.admission, after));
+  await clock.advance(300);
+  await run.writer.write([noteDraft('x')]);
+  await end(run);
+  await store.deleteSession(run.admission.sessionId);
+  const late = read(elsewhere, run.admission, 1);
+  await clock.advance(1_000);
+  await Promise.all([...readers, late].map(({ done }) => done));
+  expect([...readers, late].map(({ seen }) => seen.length)).toEqual([1, 0, 0]);
+  expect([elsewhere.elsewhere.waiting, elsewhere.openRuns]).toEqual([0, 0]);
+});
+
 test('D3: while the store does not answer a reader waits; then it has everything', async () => {
   const { elsewhere, clock, fault, ...rig } = stage();
   const [run] = await begin({ ...rig, clock }, 1);

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { LeaseLostError, RuntimeStateError, StorageError } from '../core/errors.ts';
+import { LeaseLostError, RefusedEntryError, RuntimeStateError, StorageError } from '../core/errors.ts';
 import { runIds } from '../core/ids.ts';
 import type { EventDraft, RunEvent } from '../core/run-event.ts';
 import { end, lastSeq, logRig, read, seqs, upTo, type LogRig, type Reader } from '../testing/log-rig.ts';
@@ -288,6 +288,46 @@ test('C2: an entry that cannot be stored, or was fenced, fails its run alone', a
     { status: 'fulfilled' },
   ]);
   expect(await lastSeq(store, c)).toBe(2);
+});
+
+/** As a database does that cannot hold what one entry says: nothing of its batch is stored. */
+const refusing = (real: Store): Partial<Store> => ({
+  async append(batch, options) {
+    if (JSON.stringify(batch).includes('poison')) throw new RefusedEntryError('The store could not read or write.');
+    return real.append(batch, options);
+  },
+});
+
+test('C2, Q7: what the store refuses of one run, which then ends by other words, hinders nobody', async () => {
+  const { store, log, open } = rig(refusing);
+  const runs = await Promise.all(upTo(20).map((name) => open(`${name}`)));
+  const [bad, ...others] = runs;
+  if (bad === undefined) throw new Error('There is no run.');
+  const reader = read(log, bad.admission);
+  void bad.writer.write([textDraft('shown')]);
+  const results = await Promise.allSettled([
+    bad.writer.write([noteDraft('poison')]),
+    ...others.map(({ writer }) => writer.write([noteDraft('n')])),
+  ]);
+  expect(results.map(({ status }) => status)).toEqual(['rejected', ...others.map(() => 'fulfilled')]);
+  expect(results[0]).toMatchObject({ reason: expect.any(RefusedEntryError) });
+  await expect(end(bad, [noteDraft('poison again')])).rejects.toThrow(RefusedEntryError);
+  expect(bad.writer.incomplete).toBe(true);
+  expect(await end(bad)).toMatchObject({ outcome: 'ended' });
+  await reader.done;
+  expect(reader.seen).toMatchObject([{ type: 'run-started' }, { type: 'gap' }, { type: 'run-result' }]);
+  expect(await store.run(bad.admission.runId)).toMatchObject({ status: 'completed', lastSeq: 3 });
+});
+
+test('Q7: live events that the store refuses are lost by name at once, and the run goes on', async () => {
+  const { log, clock, open } = rig(refusing);
+  const run = await open('a');
+  void run.writer.write([textDraft('poison')]);
+  await clock.advance(0);
+  await run.writer.write([textDraft('kept'), noteDraft('n')]);
+  const events: RunEvent[] = [];
+  for await (const batch of log.readAll(run.admission.runId)) events.push(...batch);
+  expect(events.map(({ type }) => type)).toEqual(['run-started', 'gap', 'text-delta', 'user-message']);
 });
 
 test('E-846: beyond maxLogBytes live events are left out after one gap; committed ones go on', async () => {

@@ -23,15 +23,15 @@ import { endsLog } from './event-shape.ts';
 import { followRun, type FollowOptions } from './follow-run.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createHeadWatch, type HeadWatch } from './head-watch.ts';
+import { createPublisher, type PublishListener } from './publisher.ts';
 import { createReadTail, pageEvents } from './read-tails.ts';
 import { createRunWriter, type RunWriter } from './run-writer.ts';
 import type { AppendFactsResult, FactFromOutside, Store } from './store.ts';
 import type { Admission, AdmitResult } from './admission.ts';
 import { WriteQueue, type WrittenRun } from './write-queue.ts';
 
+export type { PublishListener } from './publisher.ts';
 export type { RunWriter } from './run-writer.ts';
-
-export type PublishListener = (runId: RunId, events: readonly RunEvent[]) => void;
 
 export interface RunLog {
   /** Stores what starts a task and publishes its events at once. */
@@ -79,12 +79,10 @@ export interface ReadAllOptions {
   readonly committedOnly?: true;
 }
 
-const maxAhead = 1_024;
-
 export function createRunLog(options: RunLogOptions): RunLog {
   const { store, clock, logger, windowMs = 5, maxLogBytes = 268_435_456, onCommit } = options;
   const channels = new Channels();
-  const listeners = new Set<PublishListener>();
+  const publisher = createPublisher({ channels, logger });
   let state: 'open' | 'closing' | 'closed' = 'open';
   const commit = createGroupCommit({ store, clock, windowMs, onCommit, onIdle: (queue) => channels.release(queue) });
   const heads = createHeadWatch({ store, clock, onEnd: (runId, end) => channels.learn(runId, end) });
@@ -102,25 +100,10 @@ export function createRunLog(options: RunLogOptions): RunLog {
     return queue !== null;
   }
 
-  const ahead = createAhead();
-
-  function publish(runId: RunId, stored: readonly RunEvent[], bytes: number): void {
-    const events = ahead.without(runId, stored);
-    if (events.length === 0) return;
-    channels.publish(runId, events, bytes);
-    for (const listener of listeners) {
-      try {
-        listener(runId, events);
-      } catch (cause) {
-        logger.error('A listener of the run log threw.', { runId }, cause);
-      }
-    }
-  }
-
   return {
     async admit(admission) {
       const result = await store.admit(admission);
-      if (result.outcome === 'admitted') publish(admission.runId, result.events, 0);
+      if (result.outcome === 'admitted') publisher.publish(admission.runId, result.events, 0);
       return result;
     },
     async appendFact(fact) {
@@ -128,10 +111,8 @@ export function createRunLog(options: RunLogOptions): RunLog {
       if (result.outcome !== 'stored') return result;
       const { runId } = fact.event;
       const queue = channels.queueOf(runId);
-      if (queue === null) {
-        publish(runId, result.events, 0);
-        ahead.add(runId, result.events);
-      } else if (state === 'open') commit.submit(queue);
+      if (queue === null) publisher.publishAhead(runId, result.events);
+      else if (state === 'open') commit.submit(queue);
       return result;
     },
     meet: (runId, lastSeq) => void meet(runId, lastSeq),
@@ -141,7 +122,7 @@ export function createRunLog(options: RunLogOptions): RunLog {
       const queue = new WriteQueue(run, {
         onStored(events, bytes) {
           onStored?.(events);
-          publish(runId, events, bytes);
+          publisher.publish(runId, events, bytes);
         },
         onFailed: (error) => logger.error('A run can no longer be written here.', { runId }, error),
       });
@@ -150,10 +131,7 @@ export function createRunLog(options: RunLogOptions): RunLog {
     },
     follow: (runId, followOptions) => followRun(sources, runId, followOptions),
     readAll: (runId, readOptions) => readPages(store, runId, readOptions),
-    onPublish(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    onPublish: (listener) => publisher.onPublish(listener),
     get openRuns() {
       return channels.size;
     },
@@ -165,25 +143,6 @@ export function createRunLog(options: RunLogOptions): RunLog {
       state = 'closed';
       deafen?.();
       channels.wakeAll();
-    },
-  };
-}
-
-/** By run, the last event that was published while no writer was here, which may meet it later (G6). Bounded. */
-function createAhead() {
-  const last = new Map<RunId, number>();
-  return {
-    add(runId: RunId, events: readonly RunEvent[]): void {
-      for (const { seq } of events) last.set(runId, seq);
-      const [oldest] = last.keys();
-      if (last.size > maxAhead && oldest !== undefined) last.delete(oldest);
-    },
-    without(runId: RunId, events: readonly RunEvent[]): readonly RunEvent[] {
-      const through = last.get(runId);
-      if (through === undefined) return events;
-      const rest = events.filter(({ seq }) => seq > through);
-      if (rest.length > 0) last.delete(runId);
-      return rest;
     },
   };
 }

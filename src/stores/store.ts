@@ -62,7 +62,7 @@ export interface RunRecord {
 /** What a scan over all open runs is told: little enough to be asked for each second. */
 export type UnfinishedRun = Pick<
   RunRecord,
-  'runId' | 'harnessId' | 'owner' | 'control' | 'phase' | 'createdAtMs' | 'lastSeq'
+  'runId' | 'harnessId' | 'owner' | 'control' | 'phase' | 'createdAtMs' | 'lastSeq' | 'generation'
 > & {
   /** Approvals of the run that are still open: a `waiting` run without any goes on (E-601). */
   readonly openApprovals: number;
@@ -256,7 +256,9 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
   /**
    * Stores all entries in one transaction and answers each, in order (L2, L3).
    * `durable` asks for a full sync before the answer; without it a power cut, but no crash, may lose the batch (E-802).
-   * An entry for a run that has ended, is parked, or is unknown, is `lease-lost`.
+   * An entry for a run that has ended, is parked, or is unknown, is `lease-lost`; but from its own generation `wrong-position`
+   * where the log goes on behind `after`: an ending that is stored already is found by who was not told.
+   * @throws RefusedEntryError  One of them cannot be stored at all, which the others do not learn. Nothing of the batch is stored.
    * @throws StorageError  Nothing of the batch is stored.
    */
   append(batch: readonly Append[], options: { readonly durable: boolean }): Promise<readonly AppendResult[]>;
@@ -287,7 +289,7 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
   keepEnded(runs: readonly EndedRun[]): Promise<readonly boolean[]>;
 
   run(runId: RunId): Promise<RunRecord | null>;
-  /** Where the logs of these runs end; one that is not there is left out. */
+  /** Where the logs of these runs end; one that is not there, or whose session is deleted (U-370), is left out. */
   heads(runIds: readonly RunId[]): Promise<readonly RunHead[]>;
   /** Runs without a final status, oldest first. */
   unfinishedRuns(): Promise<readonly UnfinishedRun[]>;
@@ -301,12 +303,13 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
   requestPause(runId: RunId): Promise<RunRecord | null>;
   /**
    * Makes `owner` the owner under a new generation, the phase `active` and a pause, of all that work for it too, undone; null when the run is final or
-   * unknown, or not as `from` says (absent: however it is): so of many who have seen the same one takes it (E-825).
+   * unknown, or not as `from` says (absent: however it is): so of many who have seen the same one takes it (E-825). Who names
+   * the generation is refused also where another has had it since and let it go.
    */
   takeOver(
     runId: RunId,
     owner: string,
-    from?: Partial<Pick<RunRecord, 'phase' | 'owner' | 'control'>>,
+    from?: Partial<Pick<RunRecord, 'phase' | 'owner' | 'control' | 'generation'>>,
   ): Promise<RunRecord | null>;
   /** The owner lets go of a run that it leaves unended, for whoever comes next. Does nothing for another's run. */
   release(runId: RunId, owner: string): Promise<void>;
@@ -369,8 +372,11 @@ export interface Store extends AsyncDisposable, FileStore, SessionStore, Princip
   harness(harnessId: HarnessId): Promise<HarnessRecord | null>;
   /** Harnesses of a principal that are not deleted, oldest first. */
   harnesses(principal: string): Promise<readonly HarnessRecord[]>;
-  /** With the bundles that it names and that were not there: in one transaction. Bundles that nobody names any more go later. */
-  putHarness(record: HarnessRecord, bundles?: readonly Bundle[]): Promise<void>;
+  /**
+   * With the bundles that it names and that were not there: in one transaction. Bundles that nobody names any more go later.
+   * @param from  As it was read; absent: whatever it is. False: it has been written since, and is left so.
+   */
+  putHarness(record: HarnessRecord, bundles?: readonly Bundle[], from?: HarnessRecord): Promise<boolean>;
   /** Of a principal; another's reads as absent. */
   bundle(principal: string, ref: string): Promise<Bundle | null>;
   /** Of all principals. */

@@ -11,8 +11,10 @@
 // Q5. An ending, of the run or of its leg, is a batch of its own and the last. It is stored only if its writer was told of
 //     every fact before it; else it is withdrawn whole, and the queue takes more in (E-661).
 // Q6. Every committed event but gaps, one's own or met, is told once, in the order of the log, to who waits for one.
+// Q7. What can never be stored is tried once. Live events are lost by name as in Q3; with a committed event all that waits is
+//     given up, an ending too, and its writers are told. What they write then goes on where the stored log ends.
 
-import { LeaseLostError, RuntimeStateError, StorageError } from '../core/errors.ts';
+import { LeaseLostError, RefusedEntryError, RuntimeStateError, StorageError } from '../core/errors.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import { numberEvents, stampEvent } from './event-shape.ts';
@@ -41,7 +43,7 @@ export interface WriteQueueListeners {
 export type WriteOutcome =
   | Exclude<AppendResult, { outcome: 'wrong-position' }>
   | { readonly outcome: 'met'; readonly events: readonly RunEvent[] }
-  | { readonly outcome: 'failed'; readonly cause: unknown };
+  | { readonly outcome: 'refused' | 'failed'; readonly cause: unknown };
 
 interface Ending {
   readonly batch: WriteBatch;
@@ -188,10 +190,12 @@ export class WriteQueue {
         return this.#meet(batch, outcome.events);
       case 'lease-lost':
         return this.#fail(new LeaseLostError(this.runId));
+      case 'refused':
+        return this.#giveUp(batch, outcome.cause);
       case 'failed':
         return outcome.cause instanceof StorageError
           ? this.#retryLater(batch, outcome.cause, nowMs)
-          : this.#fail(new StorageError('An event cannot be stored.', { cause: outcome.cause }));
+          : this.#fail(new StorageError('The log cannot be read.', { cause: outcome.cause }));
     }
   }
 
@@ -243,12 +247,24 @@ export class WriteQueue {
     } else if (batch.failures >= liveTries) this.#loseDeltas(batch);
   }
 
+  #giveUp(batch: WriteBatch, cause: unknown): void {
+    if (!batch.committed && this.#ending === null) return this.#loseDeltas(batch);
+    this.#drop(new RefusedEntryError('An event cannot be stored.', { cause }));
+  }
+
   #fail(error: Error): void {
-    const lost = [this.#inFlight, this.#pending];
-    const ending = this.#ending;
-    [this.#inFlight, this.#pending, this.#ending, this.#refusal, this.#incomplete] = [null, null, null, error, true];
+    this.#refusal = error;
     this.#listeners.onFailed(error);
-    for (const batch of lost) batch?.stored?.reject(error);
+    this.#drop(error);
+  }
+
+  /** Nothing waits any more. */
+  #drop(error: Error): void {
+    const lost = [this.#inFlight, this.#pending].filter((batch) => batch !== null);
+    const ending = this.#ending;
+    [this.#inFlight, this.#pending, this.#ending, this.#incomplete] = [null, null, null, true];
+    this.#gaps = gapsFor(lost.flatMap(({ gaps, events }) => [...gaps, ...events.filter(({ type }) => isLive(type))]));
+    for (const batch of lost) batch.stored?.reject(error);
     ending?.outcome.reject(error);
   }
 

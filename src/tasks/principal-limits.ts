@@ -9,7 +9,7 @@
 
 import { capReached, capWindowMs } from '../stores/principal-store.ts';
 import { RateLimitedError, RequestError } from '../core/errors.ts';
-import { totalTokens } from '../core/usage.ts';
+import { asCount, totalTokens } from '../core/usage.ts';
 import type { Append } from '../stores/store.ts';
 import type { Admission } from '../stores/admission.ts';
 import type { EventDraft } from '../core/run-event.ts';
@@ -175,7 +175,8 @@ export function chargeOf(ending: readonly EventDraft[]): Pick<NonNullable<Append
   const last = ending.at(-1);
   if (last?.type !== 'run-result') return {};
   const { usage, cost } = last.data;
-  const tokens = usage === null ? null : totalTokens(usage);
-  const known = { ...(tokens === null ? {} : { tokens }), ...(cost.dollars === null ? {} : { dollars: cost.dollars }) };
-  return { spent: known };
+  // A harness of somebody's own may say anything.
+  const tokens = usage === null ? null : asCount(totalTokens(usage));
+  const dollars = Number.isFinite(cost.dollars) ? cost.dollars : null;
+  return { spent: { ...(tokens === null ? {} : { tokens }), ...(dollars === null ? {} : { dollars }) } };
 }

@@ -27,7 +27,8 @@ import type { RunSlot } from './run-slots.ts';
 import type { Services } from './services.ts';
 
 /** A run as it was seen; without `control` it is none that shall be cancelled. */
-type SeenRun = Pick<UnfinishedRun, 'runId' | 'owner' | 'phase'> & Partial<Pick<UnfinishedRun, 'control'>>;
+type SeenRun = Pick<UnfinishedRun, 'runId' | 'owner' | 'phase'> &
+  Partial<Pick<UnfinishedRun, 'control' | 'generation'>>;
 
 /** A run that this process admitted and that is not at work after so long was left by a failure of the store. */
 const leftBehindAfterMs = 5_000;

@@ -2,7 +2,6 @@ import { buildSetup } from './build-setup.ts';
 import { findHarness } from './find-in-scope.ts';
 import { harnessIds } from '../core/ids.ts';
 import { InvalidInputError, RequestError } from '../core/errors.ts';
-import { isDeepStrictEqual } from 'node:util';
 import { plainSetup, type Bundle, type HarnessRecord } from '../stores/harness-record.ts';
 import { viewOf, type HarnessView } from './read-harnesses.ts';
 import type { HarnessAdapter } from '../harnesses/harness.ts';
@@ -48,10 +47,8 @@ export async function updateHarness(
       throw new InvalidInputError('The base of a harness cannot be changed; make another harness.', 'base');
     const adapter = await requireBase(services, current.base);
     const { record, bundles } = await change(services, { adapter, body, current });
-    // What another write has said meanwhile about other fields shall stay; one that deleted it, too.
-    if (!isDeepStrictEqual(await store.harness(current.harnessId), current)) continue;
-    await store.putHarness(record, bundles);
-    return viewOf(services, record);
+    // What another write has said meanwhile about other fields, here or at another server, shall stay; one that deleted it, too.
+    if (await store.putHarness(record, bundles, current)) return viewOf(services, record);
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runIds } from '../core/ids.ts';
-import { stampAll, textDraft } from './store-samples.ts';
+import { admissionOf, stampAll, textDraft } from './store-samples.ts';
 import { admitted, entry, finish, write } from './store-steps.ts';
 import type { Fresh } from './store-contract.ts';
 
@@ -39,6 +39,22 @@ export function describeOwnership(fresh: Fresh): void {
     expect(taken.filter((record) => record !== null)).toMatchObject([{ generation: 2 }]);
     await store.release(a.runId, taken.find((record) => record !== null)?.owner ?? '');
     expect(await other.takeOver(a.runId, 'there', { owner: null })).toMatchObject({ owner: 'there', generation: 3 });
+  });
+
+  test('E-825: what was seen before another owner had the run, and let it go again, takes nothing any more', async () => {
+    const { store, reopen } = await fresh();
+    const a = await admitted(store, 'a');
+    const other = await reopen();
+    await store.release(a.runId, 'here');
+    const [seen] = await other.unfinishedRuns();
+    if (seen === undefined) throw new Error('There is no run.');
+    const { owner, phase, control, generation } = seen;
+    expect(seen).toMatchObject({ owner: null, generation: 1 });
+    expect(await other.takeOver(a.runId, 'b', { owner, phase, control, generation })).toMatchObject({ generation: 2 });
+    await other.release(a.runId, 'b');
+    expect(await store.takeOver(a.runId, 'late', { owner, phase, control, generation })).toBeNull();
+    expect(await store.run(a.runId)).toMatchObject({ owner: null, generation: 2 });
+    expect(await store.takeOver(a.runId, 'late', { owner, generation: 2 })).toMatchObject({ generation: 3 });
   });
 
   test('E-826: who is at work is seen by all, until it is removed; one that has spoken since is not', async () => {
@@ -84,6 +100,20 @@ export function describeOwnership(fresh: Fresh): void {
       { runId: b.runId, lastSeq: 2, isOver: true },
     ]);
     expect(await store.heads([])).toEqual([]);
+  });
+
+  test('U-370: of a run whose session is deleted there is no head, before and after its tombstone is pruned', async () => {
+    const { store, reopen } = await fresh();
+    const [a, b] = [await admitted(store, 'a'), await admitted(store, 'b')];
+    const child = admissionOf('s', { parentRunId: a.runId });
+    await store.admit(child);
+    for (const run of [child, a, b]) await finish(store, run, 1);
+    await store.deleteResponse(b.runId);
+    await store.deleteSession(a.sessionId);
+    const left = async () => (await reopen()).heads([a.runId, child.runId, b.runId]);
+    expect(await left()).toEqual([{ runId: b.runId, lastSeq: 2, isOver: true }]);
+    await store.prune({ endedBeforeMs: 9_000, nowMs: 9_000 });
+    expect(await left()).toMatchObject([{ runId: b.runId, isOver: true }]);
   });
 
   test('E-832: takeovers are counted over the time asked for, across restarts', async () => {

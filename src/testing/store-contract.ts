@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { RefusedEntryError } from '../core/errors.ts';
 import { harnessIds, keyIds, runIds, sessionIds } from '../core/ids.ts';
 import { isLive, type EventDraft } from '../core/run-event.ts';
 import { plainSetup } from '../stores/harness-record.ts';
@@ -13,7 +14,7 @@ import { describePrincipals } from './store-contract-principals.ts';
 import { describeQueue } from './store-contract-queue.ts';
 import { describeSessions } from './store-contract-sessions.ts';
 import { describeWebhooks } from './store-contract-webhooks.ts';
-import { admissionOf, continuationOf, noteDraft, textDraft } from './store-samples.ts';
+import { admissionOf, continuationOf, noteDraft, resultDraft, stampAll, textDraft } from './store-samples.ts';
 import { admitted, entry, finish, lastSeq, readAll, write } from './store-steps.ts';
 
 /** A store under test, and more of them over the same data: what a second process or a restarted one would see. */
@@ -119,6 +120,19 @@ function describeLog(fresh: Fresh): void {
     expect([await lastSeq(store, a), await lastSeq(store, b), await lastSeq(store, c)]).toEqual([3, 1, 1]);
   });
 
+  test('L3: an entry whose values cannot be stored is told from an outage; nothing of its batch is there, and all but it can be', async () => {
+    const { store } = await fresh();
+    const [a, b] = [await admitted(store, 'a'), await admitted(store, 'b')];
+    const ending = { status: 'completed', response: null, atMs: 5_000, spent: { tokens: 12.5, dollars: 0 } } as const;
+    const events = stampAll([resultDraft(b.runId, b.sessionId)], b.runId, b.sessionId);
+    const refused = entry(b, 1, { events, end: ending });
+    await expect(store.append([entry(a, 1), refused], { durable: true })).rejects.toThrow(RefusedEntryError);
+    expect([await lastSeq(store, a), await lastSeq(store, b)]).toEqual([1, 1]);
+    expect(await store.append([entry(a, 1)], { durable: true })).toMatchObject([{ outcome: 'stored' }]);
+    await finish(store, b, 1, { status: 'failed' });
+    expect(await store.run(b.runId)).toMatchObject({ status: 'failed' });
+  });
+
   test('L4, E-140: the append of the result ends the run, stores the response and frees the session', async () => {
     const { store, reopen } = await fresh();
     const a = await admitted(store, 'a');
@@ -136,6 +150,21 @@ function describeLog(fresh: Fresh): void {
     const a = await admitted(store, 'a');
     await finish(store, a, 1);
     expect(await store.append([entry(a, 2)], { durable: true })).toEqual([{ outcome: 'lease-lost' }]);
+    expect(await lastSeq(store, a)).toBe(2);
+  });
+
+  test('E-801: who was not told that its ending is stored learns by its position that it is; another owner never does', async () => {
+    const { store } = await fresh();
+    const a = await admitted(store, 'a');
+    const events = stampAll([resultDraft(a.runId, a.sessionId)], a.runId, a.sessionId);
+    const ending = entry(a, 1, { events, end: { status: 'completed', response: null, atMs: 5_000 } });
+    expect(await store.append([ending], { durable: true })).toMatchObject([{ outcome: 'stored' }]);
+    expect(await store.append([ending], { durable: true })).toEqual([{ outcome: 'wrong-position', lastSeq: 2 }]);
+    const others = [
+      { ...ending, generation: 2 },
+      { ...ending, generation: 0 },
+    ];
+    expect(await store.append(others, { durable: true })).toEqual(others.map(() => ({ outcome: 'lease-lost' })));
     expect(await lastSeq(store, a)).toBe(2);
   });
 
@@ -168,6 +197,7 @@ function describeAdmission(fresh: Fresh): void {
       phase: 'active',
       createdAtMs: 1_000,
       lastSeq: 1,
+      generation: 1,
     };
     expect(await other.unfinishedRuns()).toEqual([{ ...unfinished, openApprovals: 0 }]);
   });
@@ -297,6 +327,16 @@ function describeRecords(fresh: Fresh): void {
     createdAtMs: 5,
     revokedAtMs: null,
   };
+
+  test('a harness that was written since it was read is left as it is, of two who read the same one writes', async () => {
+    const { store } = await fresh();
+    await store.putHarness(harness);
+    const writes = ['a', 'b'].map((name) => store.putHarness({ ...harness, name }, [], harness));
+    expect((await Promise.all(writes)).toSorted()).toEqual([false, true]);
+    const now = await store.harness(harness.harnessId);
+    expect(await store.putHarness({ ...harness, name: 'c' }, [], harness)).toBe(false);
+    expect(await store.harness(harness.harnessId)).toEqual(now);
+  });
 
   test('harnesses come back as they were put; a deleted one is read but not listed', async () => {
     const { store, reopen } = await fresh();

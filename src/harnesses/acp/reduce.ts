@@ -6,7 +6,7 @@
 // R3. An answer is no success where the newest request of the model has failed (H-101).
 
 import { acceptReply, failureOf, reduceRelay, withReply } from './reduce-reply.ts';
-import { numberOf, objectOf, objectsOf, textOf } from '../foreign/fields.ts';
+import { objectOf, objectsOf, textOf } from '../foreign/fields.ts';
 import { faultError } from './fault-error.ts';
 import { reduceCall, reducePermission } from './reduce-call.ts';
 import type { AcpDialect } from './acp-profile.ts';
@@ -15,7 +15,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { NativeEnd } from '../foreign/native-fact.ts';
 import type { StopReason } from '../../core/outcome.ts';
 import type { Todo } from '../../core/run-event.ts';
-import type { Usage } from '../../core/usage.ts';
+import { asCount, type Usage } from '../../core/usage.ts';
 
 export function reduce(state: AcpState, native: AcpNative, dialect: AcpDialect): Reduced {
   if (state.isOver) return [state, []];
@@ -120,15 +120,15 @@ function ended(state: AcpState, end: NativeEnd): Reduced {
 function usageIn(result: JsonObject): Usage | null {
   const told = objectOf(result['usage']);
   const quota = objectOf(objectOf(objectOf(result['_meta'])['quota'])['token_count']);
-  const inputTokens = numberOf(told['inputTokens']) ?? numberOf(quota['input_tokens']);
-  const outputTokens = numberOf(told['outputTokens']) ?? numberOf(quota['output_tokens']);
+  const inputTokens = asCount(told['inputTokens']) ?? asCount(quota['input_tokens']);
+  const outputTokens = asCount(told['outputTokens']) ?? asCount(quota['output_tokens']);
   if (!inputTokens && !outputTokens) return null;
   return {
     inputTokens,
     outputTokens,
-    cacheReadInputTokens: numberOf(told['cachedReadTokens']),
-    cacheCreationInputTokens: numberOf(told['cachedWriteTokens']),
-    thinkingTokens: numberOf(told['thoughtTokens']),
+    cacheReadInputTokens: asCount(told['cachedReadTokens']),
+    cacheCreationInputTokens: asCount(told['cachedWriteTokens']),
+    thinkingTokens: asCount(told['thoughtTokens']),
   };
 }
 

@@ -1,14 +1,13 @@
-import { numberOf } from '../foreign/fields.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { Usage } from '../../core/usage.ts';
+import { asCount, type Usage } from '../../core/usage.ts';
 
 /** Of one reply, as its beginning and its end tell it; null: it counts nothing, which is not said of a real reply (H-031). */
 export function countUsage(begin: JsonObject, end: JsonObject): Usage | null {
   const told = { ...begin, ...end };
-  const fresh = numberOf(told['input_tokens']);
-  const read = numberOf(told['cache_read_input_tokens']);
-  const written = numberOf(told['cache_creation_input_tokens']);
-  const output = numberOf(told['output_tokens']);
+  const fresh = asCount(told['input_tokens']);
+  const read = asCount(told['cache_read_input_tokens']);
+  const written = asCount(told['cache_creation_input_tokens']);
+  const output = asCount(told['output_tokens']);
   if ([fresh, read, written, output].every((count) => (count ?? 0) === 0)) return null;
   return {
     inputTokens: fresh === null ? null : fresh + (read ?? 0) + (written ?? 0),

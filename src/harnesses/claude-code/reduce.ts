@@ -9,7 +9,7 @@ import { addUsage, type Usage } from '../../core/usage.ts';
 import { askReply, noReply, reduceBlock, reduceStream, type ReplyState } from './reduce-reply.ts';
 import { changeTasks, todosFact, type Task } from './task-list.ts';
 import { gateFact } from './gate-fact.ts';
-import { listOf, numberOf, objectOf, plainText, textOf, wordOf } from '../foreign/fields.ts';
+import { countOf, listOf, numberOf, objectOf, plainText, textOf, wordOf } from '../foreign/fields.ts';
 import { providerError, unreachedError } from '../foreign/provider-error.ts';
 import { reduceResult, type HeardFaults } from './reduce-result.ts';
 import { usedBeyond } from './count-usage.ts';
@@ -210,7 +210,7 @@ function reduceSystem(state: TurnState, message: JsonObject): Reduced {
     }
     case 'compact_boundary': {
       const { pre_tokens, post_tokens } = objectOf(message['compact_metadata']);
-      const [tokensBefore, tokensAfter] = [numberOf(pre_tokens) ?? 0, numberOf(post_tokens) ?? 0];
+      const [tokensBefore, tokensAfter] = [countOf(pre_tokens), countOf(post_tokens)];
       return [state, [{ is: 'compacted', tokensBefore, tokensAfter }]];
     }
     default:

@@ -1,5 +1,6 @@
 // JSON of others, read loosely: versions add fields and leave some out, and what has another shape than expected is not there.
 
+import { asCount } from '../../core/usage.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 
 type Value = JsonValue | undefined;
@@ -15,7 +16,7 @@ export const textOf = (value: Value): string => (typeof value === 'string' ? val
 export const wordOf = (value: Value): string | null => textOf(value) || null;
 export const numberOf = (value: Value): number | null => (typeof value === 'number' ? value : null);
 /** 0 where it is none, or below it. */
-export const countOf = (value: Value): number => Math.max(0, numberOf(value) ?? 0);
+export const countOf = (value: Value): number => asCount(value) ?? 0;
 
 /** Of a text, or a list of parts of which some have one. */
 export function plainText(content: Value): string {

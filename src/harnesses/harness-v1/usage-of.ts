@@ -1,14 +1,14 @@
 import type { Usage as PartUsage } from '../../protocol/parts/stream-part.ts';
-import type { Usage } from '../../core/usage.ts';
+import { asCount, type Usage } from '../../core/usage.ts';
 
 /** Null: nothing was counted. Nothing but zeros is what a runtime says that does not know (H-031). */
 export function usageOf({ inputTokens, outputTokens }: PartUsage): Usage | null {
   const usage: Usage = {
-    inputTokens: inputTokens.total ?? null,
-    outputTokens: outputTokens.total ?? null,
-    cacheReadInputTokens: inputTokens.cacheRead ?? null,
-    cacheCreationInputTokens: inputTokens.cacheWrite ?? null,
-    thinkingTokens: outputTokens.reasoning ?? null,
+    inputTokens: asCount(inputTokens.total),
+    outputTokens: asCount(outputTokens.total),
+    cacheReadInputTokens: asCount(inputTokens.cacheRead),
+    cacheCreationInputTokens: asCount(inputTokens.cacheWrite),
+    thinkingTokens: asCount(outputTokens.reasoning),
   };
   return Object.values(usage).every((count) => count === null || count === 0) ? null : usage;
 }

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../core/json.t
 import type { NativeFact } from '../foreign/native-fact.ts';
 import { refusedBy, type PiState, type Reduced } from './pi-state.ts';
 import type { StopReason } from '../../core/outcome.ts';
-import type { Usage } from '../../core/usage.ts';
+import { asCount, type Usage } from '../../core/usage.ts';
 
 /** Messages of the model; those of others are ours, or were told as tool results. */
 export function reduceMessage(state: PiState, event: JsonObject): Reduced {
@@ -109,6 +109,6 @@ function usageOf(value: JsonValue | undefined): Usage | null {
     outputTokens: output,
     cacheReadInputTokens: read,
     cacheCreationInputTokens: written,
-    thinkingTokens: typeof told['reasoning'] === 'number' ? told['reasoning'] : null,
+    thinkingTokens: asCount(told['reasoning']),
   };
 }

@@ -1,32 +1,43 @@
 // Harnesses, and the bundles of files that they name. A bundle that nobody names is kept for a week: a task that runs with it
 // keeps the configuration it began with (UD-35).
 
+import { isDeepStrictEqual } from 'node:util';
+import type { HarnessId } from '../../core/ids.ts';
 import { text } from '../rows/columns.ts';
 import { bundleFiles, harnessRecord } from '../rows/harness-records.ts';
 import { readable } from '../rows/records.ts';
 import type { Store } from '../store.ts';
 import type { Bundle, HarnessRecord } from '../harness-record.ts';
-import { lockName, type Database, type Transaction, type Value } from './database.ts';
+import { lockName, type Database, type Reads, type Transaction, type Value } from './database.ts';
 
 type HarnessMethods = Pick<Store, 'harness' | 'harnesses' | 'putHarness' | 'bundle' | 'bundleRefs'>;
 
 export function harnessMethods(db: Database): HarnessMethods {
   return {
-    async harness(key) {
-      const row = await db.get('SELECT * FROM harnesses WHERE harness_id = $1', key);
-      return row === undefined ? null : harnessRecord(row);
-    },
+    harness: (key) => findHarness(db, key),
     async harnesses(principal) {
       const sql = 'SELECT * FROM harnesses WHERE principal = $1 AND NOT deleted ORDER BY created_at, harness_no';
       return readable(await db.all(sql, principal), harnessRecord);
     },
-    putHarness: (record, bundles = []) => db.transaction('durable', (tx) => putHarness(tx, record, bundles)),
+    putHarness: (record, bundles = [], from) =>
+      db.transaction('durable', async (tx) => {
+        // Whoever writes one of this principal's harnesses waits here.
+        await lockName(tx, 'bundles', record.principal);
+        if (from !== undefined && !isDeepStrictEqual(await findHarness(tx, record.harnessId), from)) return false;
+        await putHarness(tx, record, bundles);
+        return true;
+      }),
     async bundle(principal, ref) {
       const row = await db.get('SELECT * FROM bundles WHERE principal = $1 AND ref = $2', principal, ref);
       return row === undefined ? null : { ref, files: bundleFiles(row) };
     },
     bundleRefs: async () => (await db.all('SELECT DISTINCT ref FROM bundles')).map((row) => text(row, 'ref')),
   };
+}
+
+async function findHarness(db: Reads, key: HarnessId): Promise<HarnessRecord | null> {
+  const row = await db.get('SELECT * FROM harnesses WHERE harness_id = $1', key);
+  return row === undefined ? null : harnessRecord(row);
 }
 
 const upsertHarness = `
@@ -45,7 +56,6 @@ const insertBundle = `
 
 async function putHarness(tx: Transaction, record: HarnessRecord, bundles: readonly Bundle[]): Promise<void> {
   const { principal } = record;
-  await lockName(tx, 'bundles', principal);
   await tx.run(upsertHarness, ...harnessValues(record));
   for (const { ref, files } of bundles) await tx.run(insertBundle, principal, ref, JSON.stringify(files));
   // A prune gives `unused_since` its time; 0 says that it has not seen it yet.

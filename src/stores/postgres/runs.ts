@@ -20,13 +20,13 @@ type RunMethods = Pick<
   | 'countTakeover'
 >;
 
-const selectHeads =
-  'SELECT run_id, last_seq, status FROM runs JOIN heads USING (run_no) WHERE run_id = ANY($1::text[])';
+const selectHeads = `
+  SELECT run_id, last_seq, status FROM runs JOIN heads USING (run_no) JOIN sessions USING (session_id)
+  WHERE run_id = ANY($1::text[]) AND deleted_at IS NULL`;
 const selectUnfinished = `
-  SELECT run_id, harness_id, owner, control, phase, created_at,
-    (SELECT last_seq FROM heads WHERE heads.run_no = runs.run_no) AS last_seq,
+  SELECT run_id, harness_id, owner, control, phase, created_at, last_seq, generation,
     (SELECT count(*) FROM approvals WHERE approvals.run_no = runs.run_no AND decided IS NULL) AS open_approvals
-  FROM runs WHERE status = 'running' ORDER BY run_no`;
+  FROM runs JOIN heads USING (run_no) WHERE status = 'running' ORDER BY run_no`;
 
 /** @param tell  Whoever works on the run is to look at it. */
 export function runMethods(db: Database, tell: (run: RunRecord) => void): RunMethods {
@@ -86,17 +86,19 @@ const setOwner = `
   UPDATE runs SET owner = $2, phase = 'active'
   WHERE run_id = $1 AND status = 'running' AND phase = coalesce($3::text, phase) AND control = coalesce($4::text, control)
     AND ($5::boolean OR owner IS NOT DISTINCT FROM $6::text)
+    AND ($7::bigint IS NULL OR $7 = (SELECT generation FROM heads WHERE heads.run_no = runs.run_no))
   RETURNING run_no`;
 
 function takeOver(
   db: Database,
   o: { readonly id: RunId; readonly owner: string; readonly from: Parameters<Store['takeOver']>[2] },
 ): Promise<RunRecord | null> {
-  const { phase = null, control = null, owner: before } = o.from ?? {};
+  const { phase = null, control = null, owner: before, generation = null } = o.from ?? {};
+  const seen = [phase, control, before === undefined, before ?? null, generation];
   return db.transaction('durable', async (tx) => {
     await tx.run(lockHead, o.id);
     await tx.run(lockTree, o.id);
-    const row = await tx.get(setOwner, o.id, o.owner, phase, control, before === undefined, before ?? null);
+    const row = await tx.get(setOwner, o.id, o.owner, ...seen);
     if (row === undefined) return null;
     await tx.run('UPDATE heads SET generation = generation + 1, open = 1 WHERE run_no = $1', integer(row, 'run_no'));
     await controlTree(tx, o.id, `control = 'none' WHERE control = 'pause'`);

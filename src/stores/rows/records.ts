@@ -36,6 +36,7 @@ export function unfinishedRun(row: Fields): UnfinishedRun {
     phase: oneOf(row, 'phase', phases),
     createdAtMs: integer(row, 'created_at'),
     lastSeq: integer(row, 'last_seq'),
+    generation: integer(row, 'generation'),
     openApprovals: integer(row, 'open_approvals'),
   };
 }

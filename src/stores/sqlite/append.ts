@@ -43,7 +43,7 @@ function appendEntry({ tx, numbers }: Writing, entry: Append, body: string): App
   const runNo = numbers.of(runId);
   if (runNo === undefined) return { outcome: 'lease-lost' };
   const last = after + events.length;
-  if (tx.run(moveHead, last, runNo, generation, after) === 0) return refuse(tx, runNo, generation);
+  if (tx.run(moveHead, last, runNo, generation, after) === 0) return refuse(tx, runNo, entry);
   const committed = mayHoldCommitted(events);
   if (events.length > 0) tx.run(insertBatch, runNo, after + 1, last, body, committed);
   if (committed === 1) indexEvents(tx, runNo, events);
@@ -59,11 +59,11 @@ function mayHoldCommitted(events: readonly UnnumberedEvent[]): 0 | 1 {
   return events.every(({ type }) => isLive(type)) ? 0 : 1;
 }
 
-function refuse(tx: Reads, runNo: number, generation: number): AppendResult {
-  const head = tx.get('SELECT last_seq FROM heads WHERE run_no = ? AND generation = ? AND open = 1', runNo, generation);
-  return head === undefined
-    ? { outcome: 'lease-lost' }
-    : { outcome: 'wrong-position', lastSeq: integer(head, 'last_seq') };
+/** Also where the log has ended: whoever was not told that its ending was stored finds it where it stands. */
+function refuse(tx: Reads, runNo: number, { generation, after }: Append): AppendResult {
+  const head = tx.get('SELECT last_seq FROM heads WHERE run_no = ? AND generation = ?', runNo, generation);
+  const lastSeq = head === undefined ? after : integer(head, 'last_seq');
+  return lastSeq === after ? { outcome: 'lease-lost' } : { outcome: 'wrong-position', lastSeq };
 }
 
 const endOfRun = `

@@ -2,7 +2,7 @@
 // two kinds of durability, one error class. Every call is synchronous and short.
 
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
-import { DamageError, StorageError } from '../../core/errors.ts';
+import { DamageError, RefusedEntryError, StorageError } from '../../core/errors.ts';
 
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
@@ -142,10 +142,14 @@ function guarded<T>(body: () => T): T {
 
 /** SQLITE_CORRUPT and SQLITE_NOTADB; extended codes have more bits above. */
 const corruptCodes = new Set([11, 26]);
+/** SQLITE_TOOBIG, SQLITE_CONSTRAINT and SQLITE_MISMATCH: it is about what was to be written. */
+const valueCodes = new Set([18, 19, 20]);
 
 function storageError(cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : 0;
-  const Kind = corruptCodes.has(code) ? DamageError : StorageError;
+  // What cannot even be bound is a TypeError.
+  const isOfValues = valueCodes.has(code) || cause instanceof TypeError;
+  const Kind = corruptCodes.has(code) ? DamageError : isOfValues ? RefusedEntryError : StorageError;
   return new Kind('The store could not read or write.', { cause });
 }

@@ -1,6 +1,8 @@
 // Harnesses, and the bundles of files that they name. A bundle that nobody names is kept for a week: a task that runs with it
 // keeps the configuration it began with (UD-35).
 
+import { isDeepStrictEqual } from 'node:util';
+import type { HarnessId } from '../../core/ids.ts';
 import type { SQLInputValue } from 'node:sqlite';
 import type { Store } from '../store.ts';
 import type { Bundle, HarnessRecord } from '../harness-record.ts';
@@ -13,18 +15,25 @@ type HarnessMethods = Pick<Store, 'harness' | 'harnesses' | 'putHarness' | 'bund
 
 export function harnessMethods(db: Database): HarnessMethods {
   return {
-    async harness(key) {
-      const row = db.get('SELECT * FROM harnesses WHERE harness_id = ?', key);
-      return row === undefined ? null : harnessRecord(row);
-    },
+    harness: async (key) => findHarness(db, key),
     async harnesses(principal) {
       const sql = 'SELECT * FROM harnesses WHERE principal = ? AND deleted = 0 ORDER BY created_at, rowid';
       return readable(db.all(sql, principal), harnessRecord);
     },
-    putHarness: async (record, bundles = []) => db.transaction('durable', (tx) => putHarness(tx, record, bundles)),
+    putHarness: async (record, bundles = [], from) =>
+      db.transaction('durable', (tx) => {
+        if (from !== undefined && !isDeepStrictEqual(findHarness(tx, record.harnessId), from)) return false;
+        putHarness(tx, record, bundles);
+        return true;
+      }),
     bundle: async (principal, ref) => findBundle(db, principal, ref),
     bundleRefs: async () => db.all('SELECT DISTINCT ref FROM bundles').map((row) => text(row, 'ref')),
   };
+}
+
+function findHarness(db: Reads, key: HarnessId): HarnessRecord | null {
+  const row = db.get('SELECT * FROM harnesses WHERE harness_id = ?', key);
+  return row === undefined ? null : harnessRecord(row);
 }
 
 const upsertHarness = `

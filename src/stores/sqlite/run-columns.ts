@@ -9,6 +9,7 @@ export const selectRun = 'SELECT * FROM runs JOIN heads USING (run_no)';
 export const selectUnfinished = `
   SELECT run_no, run_id, harness_id, owner, control, phase, created_at,
     (SELECT last_seq FROM heads WHERE heads.run_no = runs.run_no) AS last_seq,
+    (SELECT generation FROM heads WHERE heads.run_no = runs.run_no) AS generation,
     (SELECT count(*) FROM approvals INDEXED BY approvals_of_run
      WHERE approvals.run_no = runs.run_no AND decided IS NULL) AS open_approvals
   FROM runs INDEXED BY runs_unfinished WHERE status = 'running' ORDER BY run_no`;

@@ -54,8 +54,8 @@ export function runMethods(db: Database): RunMethods {
 }
 
 const selectHeads = `
-  SELECT run_id, last_seq, status FROM runs JOIN heads USING (run_no)
-  WHERE run_id IN (SELECT value FROM json_each(?))`;
+  SELECT run_id, last_seq, status FROM runs JOIN heads USING (run_no) JOIN sessions USING (session_id)
+  WHERE run_id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL`;
 
 function findRun(db: Reads, id: RunId): RunRecord | null {
   const row = db.get(`${selectRun} WHERE run_id = ?`, id);
@@ -73,15 +73,17 @@ const setOwner = `
   UPDATE runs SET owner = ?, phase = 'active'
   WHERE run_id = ? AND status = 'running' AND phase = coalesce(?, phase) AND control = coalesce(?, control)
     AND (? OR owner IS ?)
+    AND (?7 IS NULL OR ?7 = (SELECT generation FROM heads WHERE heads.run_no = runs.run_no))
   RETURNING run_no`;
 
 function takeOver(
   db: Database,
   o: { readonly id: RunId; readonly owner: string; readonly from: Parameters<Store['takeOver']>[2] },
 ): boolean {
-  const { phase = null, control = null, owner: before } = o.from ?? {};
+  const { phase = null, control = null, owner: before, generation = null } = o.from ?? {};
+  const seen = [phase, control, before === undefined ? 1 : 0, before ?? null, generation];
   return db.transaction('durable', (tx) => {
-    const [row] = tx.returning(setOwner, o.owner, o.id, phase, control, before === undefined ? 1 : 0, before ?? null);
+    const [row] = tx.returning(setOwner, o.owner, o.id, ...seen);
     if (row === undefined) return false;
     const runNo = integer(row, 'run_no');
     tx.run('UPDATE heads SET generation = generation + 1, open = 1 WHERE run_no = ?', runNo);

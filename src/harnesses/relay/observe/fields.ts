@@ -2,7 +2,7 @@
 
 import { isJsonObject, type JsonObject } from '../../../core/json.ts';
 import type { RelayError } from '../relay-fact.ts';
-import type { Usage } from '../../../core/usage.ts';
+import { asCount, type Usage } from '../../../core/usage.ts';
 
 export function textIn(fields: JsonObject, name: string): string | null {
   const value = fields[name];
@@ -10,8 +10,7 @@ export function textIn(fields: JsonObject, name: string): string | null {
 }
 
 export function countIn(fields: JsonObject, name: string): number | null {
-  const value = fields[name];
-  return typeof value === 'number' && value >= 0 ? value : null;
+  return asCount(fields[name]);
 }
 
 /** Without members where there is no object of that name. */
