@@ -1,6 +1,7 @@
 // `POST /api/agent` over a whole server: forms, refusals, failures. Which model a turn has: `agent-models.test.ts`; how turns end
 // with their callers: `agent-turns.test.ts`; where they work: `agent-workspace.test.ts`.
 
+import { needsOneServer } from './support/cluster-in-process.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asJson, askAgent, asStream, eventsOf, parseEvents, readUntil } from './support/agent-call.ts';
 import { call, reply, say, text, type Replies } from './support/model.ts';
@@ -172,6 +173,7 @@ describe('A-006, A-010: what is refused is refused as JSON, in its order', () =>
 
 describe('A-010: what there is no room or no means for', () => {
   test('row 16: too many runs, with the time to come again', async () => {
+    needsOneServer('each server has places of its own');
     await using place = await startAgentServer({ settings: { limits: { concurrentTasks: 1, queuedTasks: 0 } } });
     const caller = new AbortController();
     const first = await asStream(place.url, { prompt: 'held' }, { signal: caller.signal });

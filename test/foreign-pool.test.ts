@@ -6,6 +6,7 @@ import { checkLog } from '../src/testing/check-log.ts';
 import { ended, finalOf, until, whole } from './support/uhp.ts';
 import { eventually } from './support/asking-server.ts';
 import { expect, test, vi } from 'vitest';
+import { needsOneServer } from './support/cluster-in-process.ts';
 import { openStoreOf } from './support/rows.ts';
 import { startServer } from './support/server.ts';
 import { temporaryFolder } from './support/folders.ts';
@@ -24,6 +25,7 @@ const approvals = { permissionMode: 'allow-reads' };
 
 /** `held…` works until it is let go, `ask…` asks for a person first; all else is answered. */
 async function rig(o: { pool?: Partial<PoolBounds>; limits?: object; stopMs?: number } = {}) {
+  needsOneServer('each server has processes of its own');
   const data = temporaryFolder();
   const gate = Promise.withResolvers<void>();
   const script = async (turn: ScriptedTurn) => {
