@@ -78,7 +78,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const { host, port, dataDir, publicUrl, apiKey } = config.server;
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(openDataFolder(dataDir));
-  const { store, alone } = await openStore(config, folder);
+  const { store, alone } = await openStore(config, folder, logger);
   stack.use(store);
   const catalogue = stack.use(openCatalogue(config, clock));
   tellOfSettings(config, catalogue, logger);

@@ -10,6 +10,7 @@ import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { systemClock } from './system.ts';
 import type { Config } from './config.ts';
 import type { DataFolder } from './data-folder.ts';
+import { silentLogger, type Logger } from './core/logger.ts';
 import type { Store } from './stores/store.ts';
 
 export interface ServerStore {
@@ -19,9 +20,9 @@ export interface ServerStore {
 }
 
 /** Made where there is none. @throws ConfigurationError  It cannot be used. */
-export async function openStore(config: Config, folder: DataFolder): Promise<ServerStore> {
+export async function openStore(config: Config, folder: DataFolder, logger: Logger): Promise<ServerStore> {
   const { databaseUrl } = config.store;
-  if (databaseUrl !== null) return openDatabase(config.store, databaseUrl);
+  if (databaseUrl !== null) return openDatabase(config.store, databaseUrl, logger);
   const store = await folder.alone(async () => naming(folder.databasePath, () => openSqlite(folder.databasePath)));
   return { store, alone: (work) => folder.alone(work) };
 }
@@ -29,7 +30,7 @@ export async function openStore(config: Config, folder: DataFolder): Promise<Ser
 /** What a server has made before, for commands beside it. @throws ConfigurationError  No server was ever started. */
 export async function openMadeStore(config: Config): Promise<Store> {
   const { databaseUrl } = config.store;
-  if (databaseUrl !== null) return (await openDatabase(config.store, databaseUrl)).store;
+  if (databaseUrl !== null) return (await openDatabase(config.store, databaseUrl, silentLogger)).store;
   const { dataDir } = config.server;
   const path = join(dataDir, 'reins.db');
   if (existsSync(path)) return openSqlite(path);
@@ -41,9 +42,10 @@ export async function openMadeStore(config: Config): Promise<Store> {
 async function openDatabase(
   { listenUrl, connections }: Pick<Config['store'], 'listenUrl' | 'connections'>,
   url: string,
+  logger: Logger,
 ): Promise<ServerStore> {
   const { openPostgres } = await loadPostgres();
-  const options = { url, connections, clock: systemClock, ...(listenUrl === undefined ? {} : { listenUrl }) };
+  const options = { url, connections, clock: systemClock, logger, ...(listenUrl === undefined ? {} : { listenUrl }) };
   // The address holds a password: it is not repeated.
   const store = await naming('of REINS_DATABASE_URL', () => openPostgres(options));
   return { store, alone: (work) => store.alone(work) };

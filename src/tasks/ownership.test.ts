@@ -126,6 +126,14 @@ test('W3: a sleep of the machine, or a clock that is set, robs nobody', async ()
   expect(await listen(a, second)).toContain('c');
 });
 
+test('W3: of one whose clock is ahead, and that was never listened to before, no more than the lease is waited for', async () => {
+  const { start, clock, listen } = stage();
+  await start('b', { ...clock, now: () => clock.now() + 2 * minute }).renew();
+  const a = start('a');
+  expect(await listen(a, 29 * second)).toEqual(['a', 'b']);
+  expect(await listen(a, 2 * second)).toEqual(['a']);
+});
+
 test('one that has spoken while it was judged keeps its row', async () => {
   const { store, start, listen } = stage();
   const [a, b] = [start('a'), start('b')];

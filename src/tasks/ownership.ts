@@ -85,11 +85,11 @@ export function createOwnership({ store, clock, owner, processes, policy: own = 
     return words;
   }
 
-  /** @param sinceLastMs  Null when nobody was listened to before: then what its own clock said has to do. */
+  /** @param sinceLastMs  Null when nobody was listened to before: then what its own clock said has to do, unless that is ahead. */
   function silenceOf({ owner: name, seenAtMs }: OwnerRecord, sinceLastMs: number | null): number {
     const known = silences.get(name);
     if (known?.seenAtMs === seenAtMs) return (known.silentMs += sinceLastMs ?? 0);
-    const silentMs = sinceLastMs === null ? clock.now() - seenAtMs : 0;
+    const silentMs = sinceLastMs === null ? Math.max(0, clock.now() - seenAtMs) : 0;
     silences.set(name, { seenAtMs, silentMs });
     return silentMs;
   }

@@ -332,7 +332,7 @@ function describeRecords(fresh: Fresh): void {
     const { store } = await fresh();
     await store.putHarness(harness);
     const writes = ['a', 'b'].map((name) => store.putHarness({ ...harness, name }, [], harness));
-    expect((await Promise.all(writes)).toSorted()).toEqual([false, true]);
+    expect((await Promise.all(writes)).toSorted((a, b) => Number(a) - Number(b))).toEqual([false, true]);
     const now = await store.harness(harness.harnessId);
     expect(await store.putHarness({ ...harness, name: 'c' }, [], harness)).toBe(false);
     expect(await store.harness(harness.harnessId)).toEqual(now);

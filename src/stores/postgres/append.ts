@@ -52,8 +52,10 @@ export async function append(db: Database, batch: readonly Append[]): Promise<re
     const written: Written[] = [];
     const answers = entries.map(({ entry, body }): AppendResult => {
       const head = heads.get(entry.runId);
-      if (head?.generation !== entry.generation || head.open !== openness.atWork) return { outcome: 'lease-lost' };
+      if (head?.generation !== entry.generation) return { outcome: 'lease-lost' };
+      // First, so that whoever was not told that its ending was stored finds it where it stands.
       if (head.lastSeq !== entry.after) return { outcome: 'wrong-position', lastSeq: head.lastSeq };
+      if (head.open !== openness.atWork) return { outcome: 'lease-lost' };
       moveHead(head, entry);
       written.push({ head, entry, row: rowOf(head, entry, body) });
       return { outcome: 'stored', events: numberEvents(entry.events, entry.after) };

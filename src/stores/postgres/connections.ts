@@ -1,4 +1,6 @@
-// Connections to one database, each lent for one piece of work; one that broke is not lent again.
+// Connections to one database, each lent for one piece of work; one that broke is not lent again. Nor are those that were made
+// before it broke: a host that is gone without a word, or is no primary any more, is so for all of them, and each would cost
+// whoever is lent it the whole silence.
 
 import pg from 'pg';
 import type { Fields } from '../rows/columns.ts';
@@ -12,10 +14,11 @@ export type Send = (sql: string, values?: readonly Value[]) => Promise<pg.QueryR
 
 export interface Connections {
   /**
+   * @param silenceMs  Who hears nothing of a statement for so long has lost the connection; null: it is waited for.
    * @param work  Is told the name of its connection, which no other one ever has.
    * @throws StatementFailure  Also where there is no connection to be had.
    */
-  use<T>(work: (send: Send, name: string) => Promise<T>): Promise<T>;
+  use<T>(silenceMs: number | null, work: (send: Send, name: string) => Promise<T>): Promise<T>;
   /** How many there are, how many of them are lent, and who waits for one. */
   load(): { readonly open: number; readonly used: number; readonly waiting: number };
   close(): Promise<void>;
@@ -24,33 +27,53 @@ export interface Connections {
 export interface ConnectionsOptions {
   readonly url: string;
   readonly connections: number;
-  /** Who hears nothing of the database for so long has lost the connection; absent: 40 s. */
-  readonly silenceMs?: number;
+  /** `kept`: those that were made stay; absent: one that nobody needs for 10 s is closed. */
+  readonly idle?: 'kept' | undefined;
   /** Called before each statement, for tests that break connections there. */
   readonly onStatement?: ((sql: string) => unknown) | undefined;
 }
 
 const connectWithinMs = 5_000;
-/** Longer than the database itself lets a statement run. */
-const longestSilenceMs = 40_000;
+/** Without a word on a connection, until the system asks whether its other end is there. */
+const keepAliveAfterMs = 10_000;
 
 export function openConnections(options: ConnectionsOptions): Connections {
-  const { url, connections, silenceMs = longestSilenceMs, onStatement } = options;
-  const pool = new pg.Pool({ ...connectionOf(url), max: connections, query_timeout: silenceMs });
+  const { url, connections, idle, onStatement } = options;
+  const pool = new pg.Pool({
+    ...connectionOf(url),
+    max: connections,
+    ...(idle === 'kept' ? { idleTimeoutMillis: 0 } : {}),
+  });
   // The loss of one is learnt from the next statement on it; nobody else is to be told.
   pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
   const names = new WeakMap<pg.PoolClient, string>();
+  /** How often one had broken when this one was made, of those that were not made before the last that broke. */
+  const made = new WeakMap<pg.PoolClient, number>();
+  let losses = 0;
+  pool.on('connect', (client) => {
+    client.on('error', () => {});
+    made.set(client, losses);
+  });
 
-  async function use<T>(work: (send: Send, name: string) => Promise<T>): Promise<T> {
-    const client = await pool.connect().catch((cause: unknown) => {
-      throw new StatementFailure(cause);
-    });
-    let broken = false;
-    const query: Send = (sql, values) =>
-      client.query<Fields>(sql, values?.map(storable)).catch((cause: unknown) => {
+  async function lend(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await pool.connect().catch((cause: unknown) => {
         throw new StatementFailure(cause);
       });
+      if (made.get(client) === losses) return client;
+      client.release(true);
+    }
+  }
+
+  async function use<T>(silenceMs: number | null, work: (send: Send, name: string) => Promise<T>): Promise<T> {
+    const client = await lend();
+    let broken = false;
+    const query: Send = (text, values) => {
+      const asked = { text, values: values?.map(storable), query_timeout: silenceMs ?? 0 };
+      return client.query<Fields>(asked).catch((cause: unknown) => {
+        throw new StatementFailure(cause);
+      });
+    };
     try {
       const name = names.get(client) ?? String((await query('SELECT gen_random_uuid() AS name')).rows[0]?.['name']);
       names.set(client, name);
@@ -61,6 +84,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
       return await work(send, name);
     } catch (cause) {
       broken = isLost(cause);
+      if (broken && made.get(client) === losses) losses += 1;
       throw cause;
     } finally {
       client.release(broken);
@@ -98,6 +122,7 @@ export function connectionOf(url: string) {
     connectionString: url,
     application_name: 'reins',
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveAfterMs,
     connectionTimeoutMillis: connectWithinMs,
     types,
   };

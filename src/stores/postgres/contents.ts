@@ -69,12 +69,16 @@ const unclaimedForMs = 3_600_000;
 export async function freeUnclaimed(db: Database, nowMs: number): Promise<void> {
   const any = await db.get('SELECT 1 FROM content_uses WHERE unclaimed_since IS NOT NULL LIMIT 1');
   if (any === undefined) return;
-  await db.transaction('fast', async (tx) => {
-    await tx.run(freeBytes);
-    const sql = `
+  await db.transaction(
+    'fast',
+    async (tx) => {
+      await tx.run(freeBytes);
+      const sql = `
       DELETE FROM content_uses WHERE unclaimed_since > 0 AND unclaimed_since < $1
         AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.run_id = content_uses.run_id) RETURNING ref`;
-    await free(tx, await tx.all(sql, nowMs - unclaimedForMs));
-    await tx.run('UPDATE content_uses SET unclaimed_since = $1 WHERE unclaimed_since = 0', nowMs);
-  });
+      await free(tx, await tx.all(sql, nowMs - unclaimedForMs));
+      await tx.run('UPDATE content_uses SET unclaimed_since = $1 WHERE unclaimed_since = 0', nowMs);
+    },
+    'long',
+  );
 }

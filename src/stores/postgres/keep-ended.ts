@@ -17,11 +17,15 @@ const insertBatches = `
 /** Nothing is indexed: no approval of it is open, no file of it is here, and no webhook hears of it. */
 export function keepEnded(db: Database, runs: readonly EndedRun[]): Promise<readonly boolean[]> {
   const encoded = runs.map((run) => [run, batchesOf(run)] as const);
-  return db.transaction('durable', async (tx) => {
-    const isNew: boolean[] = [];
-    for (const [run, batches] of encoded) isNew.push(await keep(tx, run, batches));
-    return isNew;
-  });
+  return db.transaction(
+    'durable',
+    async (tx) => {
+      const isNew: boolean[] = [];
+      for (const [run, batches] of encoded) isNew.push(await keep(tx, run, batches));
+      return isNew;
+    },
+    'long',
+  );
 }
 
 async function keep(tx: Transaction, run: EndedRun, batches: ReturnType<typeof batchesOf>): Promise<boolean> {

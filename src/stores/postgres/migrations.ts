@@ -13,7 +13,7 @@
 import { createHash } from 'node:crypto';
 import { SchemaError } from '../../core/errors.ts';
 import { integer, text } from '../rows/columns.ts';
-import { lockName, type Database } from './database.ts';
+import { lockName, type Database, type Transaction } from './database.ts';
 
 const migrations: readonly string[] = [
   `
@@ -289,34 +289,34 @@ const migrations: readonly string[] = [
 /** Of a database that is up to date. */
 export const schemaVersion = migrations.length;
 
-/** What every transaction needs (T1 of `database.ts`), so that it is there before the first one. Connections are gone in a day. */
+/** What every transaction needs (T1 of `database.ts`), so that it is there before the first one. */
 const prepare = `
   DO $$ BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('reins:commits', 0));
     CREATE TABLE IF NOT EXISTS commits
       (connection text PRIMARY KEY, number bigint NOT NULL, at timestamptz NOT NULL DEFAULT now()) WITH (fillfactor = 10);
-    DELETE FROM commits WHERE at < now() - interval '1 day';
   END $$`;
 
 /** Brings the schema up to date in one transaction; of several nodes that start together one does it. */
 export async function migrate(db: Database): Promise<void> {
   await db.all(prepare);
-  await db.transaction('durable', async (tx) => {
-    await tx.script('SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
-    await lockName(tx, 'schema');
-    await tx.script('CREATE TABLE IF NOT EXISTS schema_versions (version bigint PRIMARY KEY, checksum text NOT NULL)');
-    const applied = await tx.all('SELECT version, checksum FROM schema_versions ORDER BY version');
-    if (applied.length > migrations.length) throw new SchemaError('This database was written by a newer Reins.');
-    for (const [index, row] of applied.entries()) {
-      const same = integer(row, 'version') === index + 1 && text(row, 'checksum') === checksum(migrations[index] ?? '');
-      if (!same) throw new SchemaError(`Step ${index + 1} of this database's schema is not the one that Reins knows.`);
-    }
-    for (const [index, sql] of migrations.entries()) {
-      if (index < applied.length) continue;
-      await tx.script(sql);
-      await tx.run('INSERT INTO schema_versions (version, checksum) VALUES ($1, $2)', index + 1, checksum(sql));
-    }
-  });
+  await db.transaction('durable', applyMissing, 'endless');
+}
+
+async function applyMissing(tx: Transaction): Promise<void> {
+  await lockName(tx, 'schema');
+  await tx.script('CREATE TABLE IF NOT EXISTS schema_versions (version bigint PRIMARY KEY, checksum text NOT NULL)');
+  const applied = await tx.all('SELECT version, checksum FROM schema_versions ORDER BY version');
+  if (applied.length > migrations.length) throw new SchemaError('This database was written by a newer Reins.');
+  for (const [index, row] of applied.entries()) {
+    const same = integer(row, 'version') === index + 1 && text(row, 'checksum') === checksum(migrations[index] ?? '');
+    if (!same) throw new SchemaError(`Step ${index + 1} of this database's schema is not the one that Reins knows.`);
+  }
+  for (const [index, sql] of migrations.entries()) {
+    if (index < applied.length) continue;
+    await tx.script(sql);
+    await tx.run('INSERT INTO schema_versions (version, checksum) VALUES ($1, $2)', index + 1, checksum(sql));
+  }
 }
 
 function checksum(sql: string): string {

@@ -2,6 +2,7 @@
 // `sqlite/`; here each method is one transaction of a few statements, and rows are locked where SQLite has one writer.
 
 import type { Clock } from '../../core/clock.ts';
+import { silentLogger, type Logger } from '../../core/logger.ts';
 import { text } from '../rows/columns.ts';
 import { runId } from '../rows/records.ts';
 import type { Append, Store } from '../store.ts';
@@ -10,7 +11,7 @@ import { appendFact } from './append-fact.ts';
 import { append } from './append.ts';
 import { approvalMethods } from './approvals.ts';
 import { contentMethods } from './contents.ts';
-import { keyOf, lockName, openDatabase, type Database, type DatabaseOptions } from './database.ts';
+import { keyOf, lockName, openDatabase, type Database, type DatabaseOptions, type Transaction } from './database.ts';
 import { fileMethods } from './files.ts';
 import { harnessMethods } from './harnesses.ts';
 import { keepEnded } from './keep-ended.ts';
@@ -36,6 +37,8 @@ export interface PostgresOptions {
   /** How long a database that cannot be reached is waited for; absent: 30 s. */
   readonly patienceMs?: number;
   readonly clock: Clock;
+  /** Hears of a `listenUrl` that leads nowhere; absent: nobody does. */
+  readonly logger?: Logger;
   readonly onStatement?: DatabaseOptions['onStatement'];
 }
 
@@ -53,12 +56,13 @@ const renewal = { patienceMs: 8_000, silenceMs: 4_000 };
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
   const { url, listenUrl = url, connections = 10, patienceMs = 30_000, clock, onStatement } = options;
+  const { logger = silentLogger } = options;
   await using stack = new AsyncDisposableStack();
   const db = stack.use(openDatabase({ url, connections, clock, patienceMs, onStatement }));
-  const lease = stack.use(openDatabase({ url, connections: 1, clock, onStatement, ...renewal }));
+  const lease = stack.use(openDatabase({ url, connections: 1, idle: 'kept', clock, onStatement, ...renewal }));
   await migrate(db);
   const company = { isAlone: false };
-  const wakeUps = listenUrl === null ? null : stack.use(createWakeUps({ url: listenUrl, clock, company }));
+  const wakeUps = listenUrl === null ? null : stack.use(createWakeUps({ url: listenUrl, clock, company, logger }));
   const rest = stack.move();
   return {
     ...logMethods(db, wakeUps),
@@ -134,9 +138,10 @@ function tell(wakeUps: WakeUps | null, entry: Append | undefined, events: number
 /** The work is done once, however often the lock has to be taken. */
 async function alone<T>(db: Database, work: () => Promise<T>): Promise<T> {
   let done: Promise<T> | null = null;
-  return db.transaction('fast', async (tx) => {
-    await tx.script('SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0');
+  const body = async (tx: Transaction) => {
+    await tx.script('SET LOCAL idle_in_transaction_session_timeout = 0');
     await lockName(tx, 'alone');
     return (done ??= work());
-  });
+  };
+  return db.transaction('fast', body, 'endless');
 }

@@ -110,7 +110,8 @@ function auditMethods(db: Database): Pick<PrincipalStore, 'appendAudit' | 'audit
       return row === undefined ? null : auditEntry(row);
     },
     audit: async (filter) => readable(await db.all(...auditQuery(filter)), auditEntry),
-    pruneAudit: (beforeMs) => write(db, 'DELETE FROM audit WHERE at < $1', beforeMs),
+    pruneAudit: (beforeMs) =>
+      db.transaction('fast', (tx) => tx.run('DELETE FROM audit WHERE at < $1', beforeMs), 'long'),
   };
 }
 

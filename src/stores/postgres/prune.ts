@@ -8,7 +8,7 @@ import { noteReplacements, rewriteRows, type Replacements } from '../rows/prune-
 import { runId } from '../rows/records.ts';
 import type { Store } from '../store.ts';
 import { freeUnclaimed } from './contents.ts';
-import type { Database, Reads, Transaction } from './database.ts';
+import { forgetMarks, type Database, type Reads, type Transaction } from './database.ts';
 import { freeBundles } from './harnesses.ts';
 import { batchesAfter } from './read-events.ts';
 
@@ -24,6 +24,7 @@ export async function prune(
   const isOver = () => signal?.aborted === true;
   await freeUnclaimed(db, nowMs);
   await freeBundles(db, nowMs);
+  await forgetMarks(db);
   // Of sessions whose deletion a crash has cut short.
   for (const row of await db.all('SELECT run_no FROM runs WHERE pruned = 3'))
     if (!isOver()) await removeEvents(db, integer(row, 'run_no'));
@@ -44,7 +45,7 @@ const removePage = `
 
 /** Takes a deleted run's log away; the run is done with when none is left (`pruned`: 3 before, 4 after). */
 export async function removeEvents(db: Database, runNo: number): Promise<void> {
-  while ((await db.transaction('fast', (tx) => tx.run(removePage, runNo))) > 0);
+  while ((await db.transaction('fast', (tx) => tx.run(removePage, runNo), 'long')) > 0);
   await db.transaction('fast', (tx) => tx.run('UPDATE runs SET pruned = 4 WHERE run_no = $1 AND pruned = 3', runNo));
 }
 
@@ -68,9 +69,9 @@ async function pruneRun(db: Database, id: RunId, signal: AbortSignal | undefined
   for (let after: number | null = 0; after !== null;) {
     if (signal?.aborted === true) return null;
     const from: number = after;
-    after = await db.transaction('fast', (tx) => prunePage(tx, id, { after: from, replacedAt }));
+    after = await db.transaction('fast', (tx) => prunePage(tx, id, { after: from, replacedAt }), 'long');
   }
-  return db.transaction('fast', (tx) => finish(tx, id));
+  return db.transaction('fast', (tx) => finish(tx, id), 'long');
 }
 
 /** Where the next page begins; null: there was none. */

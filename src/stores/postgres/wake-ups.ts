@@ -6,12 +6,14 @@
 //     Where nobody else was when that was last looked at, and nobody has been heard of since, none goes.
 // N2. It carries run and seq only (E-803).
 // N3. Listening is state of a connection: it has one of its own, past any pooler. While there is none nothing is told; once
-//     there is one again, whoever listens is told that anything may have happened.
+//     there is one again, whoever listens is told that anything may have happened. Who only listens would not notice that it
+//     has none: so the other end is asked for a word now and then.
 
 import pg from 'pg';
 import { Socket } from 'node:net';
 import { sleep, type Clock } from '../../core/clock.ts';
 import { runIds, type RunId } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { NewsListener } from '../store.ts';
 import { channel } from './channel.ts';
 import { connectionOf } from './connections.ts';
@@ -24,6 +26,7 @@ export interface WakeUps extends AsyncDisposable {
 }
 
 const reconnectMs = 1_000;
+const lookMs = 20_000;
 /** Who is not answered for so long talks to nobody: a connection that nothing comes over is lost without a word. */
 const silenceMs = 5_000;
 /** Of a payload; PostgreSQL takes 8,000 bytes. */
@@ -33,9 +36,10 @@ export interface WakeUpsOptions {
   readonly url: string;
   readonly clock: Clock;
   readonly company: Company;
+  readonly logger: Logger;
 }
 
-export function createWakeUps({ url, clock, company }: WakeUpsOptions): WakeUps {
+export function createWakeUps({ url, clock, company, logger }: WakeUpsOptions): WakeUps {
   const listeners = new Set<NewsListener>();
   const untold = new Map<RunId, number>();
   const closing = new AbortController();
@@ -43,41 +47,50 @@ export function createWakeUps({ url, clock, company }: WakeUpsOptions): WakeUps 
   let lose = () => {};
   let telling: Promise<void> = Promise.resolve();
   let isTelling = false;
+  let isFailing = false;
 
   const hear: NewsListener = (runId, lastSeq) => {
     for (const listener of listeners) listener(runId, lastSeq);
   };
 
   function hearWord(word: string): void {
-    const [id = '', seq] = word.split(':');
+    const [id = '', seq = ''] = word.split(':');
     const runId = runIds.parse(id);
-    if (runId !== undefined) hear(runId, Number(seq));
+    if (runId !== undefined && /^\d{1,15}$/.test(seq)) hear(runId, Number(seq));
   }
 
   /** Resolves when the connection is gone. */
   async function listenOnce(): Promise<void> {
     const socket = new Socket();
-    const own = new pg.Client({ ...connectionOf(url), query_timeout: silenceMs, stream: () => socket });
     const gone = Promise.withResolvers<void>();
-    own.on('end', gone.resolve).on('error', () => gone.resolve());
-    own.on('notification', ({ processId, payload = '' }) => {
-      if (processId === ownProcess(own)) return;
-      company.isAlone = false;
-      for (const word of payload.split(',')) hearWord(word);
-    });
     try {
+      const own = new pg.Client({ ...connectionOf(url), query_timeout: silenceMs, stream: () => socket });
+      own.on('end', gone.resolve).on('error', () => gone.resolve());
+      own.on('notification', ({ processId, payload = '' }) => {
+        if (processId === ownProcess(own)) return;
+        company.isAlone = false;
+        for (const word of payload.split(',')) hearWord(word);
+      });
       await own.connect();
       await own.query(`LISTEN ${channel}`);
-      [client, lose] = [own, gone.resolve];
+      [client, lose, isFailing] = [own, gone.resolve, false];
       hear(null, 0);
-      await Promise.race([gone.promise, aborted(closing.signal)]);
-    } catch {
-      // Tried again below; polling goes on meanwhile.
+      await Promise.race([gone.promise, silent(own, clock, closing.signal)]);
+    } catch (cause) {
+      noteFailure(cause);
     } finally {
       client = null;
       // A good-bye that nobody hears is not waited for.
       socket.destroySoon();
     }
+  }
+
+  /** Tried again each second, and polling goes on meanwhile: once for all of these tries somebody is told. */
+  function noteFailure(cause: unknown): void {
+    if (isFailing || closing.signal.aborted) return;
+    isFailing = true;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    logger.warn('This server hears of others by looking each second alone: it cannot listen.', { reason });
   }
 
   async function stayConnected(): Promise<void> {
@@ -117,6 +130,19 @@ export function createWakeUps({ url, clock, company }: WakeUpsOptions): WakeUps 
   };
 }
 
+/** Resolves when it is not answered any more, or at the signal. */
+async function silent(client: pg.Client, clock: Clock, signal: AbortSignal): Promise<void> {
+  for (let isHeard = true; isHeard;) {
+    await sleep(clock, lookMs, signal);
+    if (signal.aborted) return;
+    const answer = client.query('SELECT 1').then(
+      () => true,
+      () => false,
+    );
+    isHeard = await Promise.race([answer, sleep(clock, silenceMs, signal).then(() => false)]);
+  }
+}
+
 /** Takes as many out as one payload holds. */
 function nextWords(untold: Map<RunId, number>): string {
   let words = '';
@@ -132,11 +158,4 @@ function nextWords(untold: Map<RunId, number>): string {
 /** The number of its backend, which the types leave out. */
 function ownProcess(client: pg.Client): unknown {
   return 'processID' in client ? client.processID : undefined;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

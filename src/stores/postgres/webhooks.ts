@@ -66,14 +66,13 @@ export function webhookMethods(db: Database): WebhookStore {
     },
     async claimDeliveries(due) {
       // Asked for after each task, and nearly always there is none: a transaction would be synced for nothing.
-      const isDue = await db.get('SELECT 1 FROM deliveries WHERE next_attempt_at <= $1 LIMIT 1', due.nowMs);
+      const isDue = await db.get(`SELECT 1 ${whatIsDue} LIMIT 1`, ...whoseIsDue(due));
       return isDue === undefined ? [] : db.transaction('durable', (tx) => claim(tx, due));
     },
     async settleDelivery(deliveryId, { status, httpStatus, error, attemptedAtMs, nextAttemptAtMs }) {
       await write(db, settle, status, httpStatus, error, attemptedAtMs, nextAttemptAtMs, deliveryId);
     },
-    pruneDeliveries: (beforeMs) =>
-      write(db, 'DELETE FROM deliveries WHERE coalesce(next_attempt_at, attempted_at, created_at) < $1', beforeMs),
+    pruneDeliveries: (beforeMs) => pruneDeliveries(db, beforeMs),
   };
 }
 
@@ -103,27 +102,55 @@ async function deliveries(
   return readable(await db.all(sql, ...values, limit), deliveryRecord);
 }
 
-const selectDue = `
-  SELECT deliveries.*, principal FROM deliveries JOIN webhooks USING (webhook_id)
+const whatIsDue = `
+  FROM deliveries JOIN webhooks USING (webhook_id)
   WHERE next_attempt_at <= $1 AND (claimed_until IS NULL OR claimed_until <= $1) AND enabled
-    AND webhook_id <> ALL($2::text[]) AND principal <> ALL($3::text[])
+    AND webhook_id <> ALL($2::text[]) AND principal <> ALL($3::text[])`;
+const selectDue = `
+  SELECT deliveries.*, principal ${whatIsDue}
   ORDER BY next_attempt_at, delivery_no LIMIT $4 FOR UPDATE OF deliveries SKIP LOCKED`;
 const countPending = `
   SELECT count(*) AS pending FROM deliveries JOIN webhooks USING (webhook_id)
   WHERE next_attempt_at IS NOT NULL AND enabled`;
 
-async function claim(
-  tx: Transaction,
-  { nowMs, untilMs, limit, except }: Parameters<WebhookStore['claimDeliveries']>[0],
-): Promise<readonly DueDelivery[]> {
-  const due = readable(await tx.all(selectDue, nowMs, except.webhooks, except.principals, limit), (row) => ({
+type Due = Parameters<WebhookStore['claimDeliveries']>[0];
+
+/** The values of `whatIsDue`. */
+function whoseIsDue({ nowMs, except }: Due) {
+  return [nowMs, except.webhooks, except.principals] as const;
+}
+
+async function claim(tx: Transaction, asked: Due): Promise<readonly DueDelivery[]> {
+  const due = readable(await tx.all(selectDue, ...whoseIsDue(asked), asked.limit), (row) => ({
     ...deliveryRecord(row),
     principal: text(row, 'principal'),
   }));
   const take = 'UPDATE deliveries SET attempt = attempt + 1, claimed_until = $1 WHERE delivery_id = ANY($2::text[])';
   const ids = due.map(({ deliveryId }) => deliveryId);
-  if (ids.length > 0) await tx.run(take, untilMs, ids);
+  if (ids.length > 0) await tx.run(take, asked.untilMs, ids);
   return due.map((delivery) => ({ ...delivery, attempt: delivery.attempt + 1 }));
+}
+
+/** By number, which is nearly by age: so no index is needed by what was last done to one, and no page is large. */
+const prunePage = `
+  WITH page AS MATERIALIZED (
+    SELECT delivery_no, created_at FROM deliveries WHERE delivery_no > $1 ORDER BY delivery_no LIMIT 1000),
+  gone AS (
+    DELETE FROM deliveries WHERE delivery_no IN (SELECT delivery_no FROM page)
+      AND coalesce(next_attempt_at, attempted_at, created_at) < $2 RETURNING 1)
+  SELECT max(delivery_no) AS last, min(created_at) AS oldest, (SELECT count(*) FROM gone) AS gone FROM page`;
+
+async function pruneDeliveries(db: Database, beforeMs: number): Promise<number> {
+  let gone = 0;
+  for (let after = 0; ;) {
+    const from = after;
+    const page = await db.transaction('fast', (tx) => tx.get(prunePage, from, beforeMs), 'long');
+    if (page === undefined || page['last'] === null) return gone;
+    gone += integer(page, 'gone');
+    // Nothing of a later page was made earlier than all of this one.
+    if (integer(page, 'oldest') >= beforeMs) return gone;
+    after = integer(page, 'last');
+  }
 }
 
 /** Locked, so that none is deleted until its delivery is there. */
