@@ -14,8 +14,10 @@ import { createFolderBlobs } from '../src/files/folder-blobs.ts';
 import { createHash } from 'node:crypto';
 import { createS3Blobs, type S3Blobs } from '../src/files/s3-blobs.ts';
 import { describeWithS3, type S3 } from './support/s3.ts';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { once } from 'node:events';
 import { parseS3Address, type S3Address } from '../src/files/s3-address.ts';
 import { systemClock } from '../src/system.ts';
 import { temporaryFolder } from './support/folders.ts';
@@ -33,6 +35,19 @@ function staged(content: string | Uint8Array) {
   const path = join(temporaryFolder(), '.new-1');
   writeFileSync(path, content);
   return { path, ...sumOf(content) };
+}
+
+/** Of this process, where the kernel says it. */
+function openFiles(): readonly string[] {
+  const folder = '/proc/self/fd';
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      return [readlinkSync(join(folder, name))];
+    } catch {
+      return [];
+    }
+  });
 }
 
 async function bytesFrom(blob: OpenBlob | null, range?: ByteRange): Promise<Buffer> {
@@ -197,6 +212,18 @@ describeWithS3('a bucket', (s3) => {
     expect(await blobs.open(key)).toBeNull();
   });
 
+  test('B4: of a copy that could not be put nothing stays open; one that is gone is an error of its putting', async () => {
+    const { blobs, store } = await open();
+    store.network.weather = 'refused';
+    const file = staged('x'.repeat(300_000));
+    await expect(blobs.put(key, file)).rejects.toMatchObject({ status: 503 });
+    await expect.poll(() => openFiles().includes(file.path)).toBe(false);
+    store.network.weather = 'fair';
+    const gone = { ...file, path: join(temporaryFolder(), 'gone') };
+    await expect(blobs.put(key, gone)).rejects.toMatchObject({ status: 503, cause: { code: 'ENOENT' } });
+    expect(await blobs.open(key)).toBeNull();
+  });
+
   test('S1: what goes wrong for a moment is not noticed', async () => {
     const { blobs, store } = await open();
     store.network.weather = 'refused';
@@ -255,6 +282,28 @@ describeWithS3('a bucket', (s3) => {
     expect(store.network.asked - before).toBe(1);
     expect(await Array.fromAsync(blobs.list('files'))).toEqual([]);
   });
+});
+
+test('what a store leaves out of its answers is an error, and no measurement: nothing has no bytes, or is old, for that', async () => {
+  const keyOfUpload = blobKey('uploads', 'file_1');
+  const server = createServer(({ method }, answer) => {
+    if (method === 'HEAD') return void answer.writeHead(200, { 'transfer-encoding': 'chunked' }).end();
+    answer.setHeader('content-type', 'application/xml');
+    answer.end(`<ListBucketResult><Contents><Key>${keyOfUpload}</Key><Size>1</Size></Contents></ListBucketResult>`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'none', AWS_SECRET_ACCESS_KEY: 'none' });
+  await using blobs = createS3Blobs({
+    address: parsed(`s3://bucket?endpoint=http://127.0.0.1:${port}`),
+    clock: systemClock,
+  });
+  const lacks = { code: 'reins_files_unavailable', cause: { message: 'The answer lacks a size or a time.' } };
+  await expect(blobs.open(keyOfUpload)).rejects.toMatchObject(lacks);
+  await expect(Array.fromAsync(blobs.list('uploads'))).rejects.toMatchObject(lacks);
+  server.close();
 });
 
 function parsed(url: string): S3Address {

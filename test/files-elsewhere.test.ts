@@ -1,16 +1,17 @@
 // Servers with one PostgreSQL and one bucket, and each with a data folder of its own: files go wherever they are wanted.
 
 import { answerOf } from './support/event-stream.ts';
-import { describeWithPostgres } from './support/postgres.ts';
+import { describeWithPostgres, openStore } from './support/postgres.ts';
 import { describeWithS3, type S3 } from './support/s3.ts';
 import { loadConfig } from '../src/config.ts';
 import { lookAtNeighbours } from '../src/look-at-neighbours.ts';
 import { join } from 'node:path';
-import { writeFileSync } from 'node:fs';
+import { existsSync, linkSync, writeFileSync } from 'node:fs';
 import { ended, key, type Answer, type Uhp } from './support/uhp.ts';
 import { eventually } from './support/asking-server.ts';
 import { ConfigurationError } from '../src/core/errors.ts';
 import { expect, onTestFinished, test } from 'vitest';
+import { runIds } from '../src/core/ids.ts';
 import { startServer } from './support/server.ts';
 import { temporaryFolder } from './support/folders.ts';
 import type { Cluster } from './support/postgres.ts';
@@ -96,6 +97,30 @@ describeWithS3('files of several machines', (s3) => {
       const done = await ended(two.uhp, asked.body.id);
       expect([done.status, answerOf(done)]).toEqual(['completed', expect.stringContaining('made before')]);
       expect((await filesOf(two.uhp, first)).map(({ filename }) => filename)).toEqual(['before.txt', 'later']);
+    });
+
+    test('M1: a task whose directory cannot be stored while it waits goes on where that is, wherever it was decided on', async () => {
+      const settings = { approvals: { toolPermissions: { bash: 'ask' } } };
+      const { one, two, database } = await open(cluster, s3, settings);
+      const first = await two.uhp.create({ input: create('before.txt', 'made before') });
+      const root = join(two.data, 'workspaces', sessionOf(first));
+      linkSync(join(root, 'before.txt'), join(two.data, 'outside'));
+      const task = after(first, shell('cat before.txt; echo more > later'));
+      const asked = await two.uhp.create({ ...task, background: true });
+      const decide = await eventually(async () => {
+        const { body } = await one.uhp.send('GET', '/v1/reins/approvals?status=pending');
+        const [approval] = body['approvals'] as { id: string }[];
+        return approval && `/v1/reins/approvals/${approval.id}/decide`;
+      }, 10_000);
+      await using rows = await openStore(database, { listenUrl: null });
+      const runId = runIds.make(asked.body.id.slice('resp_'.length));
+      await eventually(async () => (await rows.run(runId))?.phase === 'waiting' || undefined);
+      await one.uhp.send('POST', decide, { body: { decision: 'approve' } });
+      const done = await ended(one.uhp, asked.body.id);
+      expect([done.status, answerOf(done)]).toEqual(['completed', expect.stringContaining('made before')]);
+      expect(existsSync(join(root, 'later'))).toBe(true);
+      const refused = await one.uhp.create(after(asked, shell('ls')));
+      expect(refused).toMatchObject({ status: 503, body: { error: { code: 'reins_files_unavailable' } } });
     });
 
     test('E-660: a file of a message that another server takes in lies where the task works, before it is read', async () => {
@@ -192,7 +217,8 @@ const bearer = { authorization: `Bearer ${key}` };
 async function open(cluster: () => Promise<Cluster>, s3: () => Promise<S3>, settings: object = {}) {
   const store = await s3();
   const { name, url } = await store.bucket();
-  const env = { REINS_DATABASE_URL: await (await cluster()).database(), REINS_FILES_URL: url };
+  const database = await (await cluster()).database();
+  const env = { REINS_DATABASE_URL: database, REINS_FILES_URL: url };
   const start = async () => {
     const data = temporaryFolder();
     const server = await startServer({
@@ -205,7 +231,7 @@ async function open(cluster: () => Promise<Cluster>, s3: () => Promise<S3>, sett
   };
   const [one, two] = await Promise.all([start(), start()]);
   onTestFinished(() => void (store.network.weather = 'fair'));
-  return { one, two, store, bucket: name };
+  return { one, two, store, bucket: name, database };
 }
 
 async function filesOf(uhp: Uhp, answer: Answer): Promise<readonly Listed[]> {

@@ -62,17 +62,34 @@ export interface BlobStore {
   names(area: BlobArea): AsyncIterable<string>;
 }
 
-/** 503 `reins_files_unavailable`: the store of files cannot be reached, or refuses. The cause is for the operator. */
+/** Why a working directory is on its machine alone. */
+export type WhyNotStored = 'too-large' | 'not-whole' | 'changing' | 'failed';
+export type NoFiles = 'unreachable' | WhyNotStored | 'not-stored';
+
+const onAnother = 'The working directory of this session is on another server alone';
+const noFiles: Readonly<Record<NoFiles, string>> = {
+  unreachable: 'The place where files are kept cannot be reached now; try again later.',
+  'too-large': `${onAnother}: it is too large to be stored for all.`,
+  'not-whole': `${onAnother}: it holds too many files, or some that may not be stored for all.`,
+  changing: `${onAnother}: files in it were being written when it was to be stored for all.`,
+  failed: `${onAnother}: it could not be stored for all.`,
+  'not-stored': `${onAnother}, as it was not stored for all.`,
+};
+
+/** 503 `reins_files_unavailable`: the store of files cannot be reached, or refuses, or what is asked for is not in it. */
 export class FilesUnavailableError extends RequestError {
-  constructor(cause: unknown, message = 'The place where files are kept cannot be reached now; try again later.') {
+  readonly reason: NoFiles;
+  /** @param cause  For the operator. */
+  constructor(reason: NoFiles, cause: unknown = null) {
     super({
       status: 503,
       errorType: 'server_error',
       code: 'reins_files_unavailable',
-      message,
+      message: noFiles[reason],
       headers: { 'Retry-After': '5' },
       cause,
     });
+    this.reason = reason;
   }
 }
 

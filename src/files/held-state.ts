@@ -1,5 +1,6 @@
 // States of working directories on disk: what stood where, and under which hash its bytes are held.
 
+import { createHash } from 'node:crypto';
 import { eachOf } from './each-of.ts';
 import { mkdir, open, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
@@ -61,6 +62,11 @@ const entries = z.array(
 
 function entriesOf(text: string): readonly (readonly [string, HeldEntry])[] {
   return entries.parse(JSON.parse(text));
+}
+
+/** Tells what is stored of one state from what is stored of another. */
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** Makes an empty folder what it was. @param copy  Makes a file of the bytes that have a hash; false: they are gone. */

@@ -4,8 +4,9 @@
 import { join } from 'node:path';
 import { eachOf } from './each-of.ts';
 import { keepFile } from './keep-file.ts';
-import { parseHeld, type HeldEntry, type HeldState } from './held-state.ts';
-import { readBlobText, type BlobStore } from './blob-store.ts';
+import { notStoredText } from './not-stored.ts';
+import { hashOf, parseHeld, type HeldEntry, type HeldState } from './held-state.ts';
+import { readBlobText, type BlobStore, type WhyNotStored } from './blob-store.ts';
 import { sessionKey, type SessionBlobs } from './session-blobs.ts';
 import type { RunId, SessionId } from '../core/ids.ts';
 import type { WorkspaceState } from './workspace-state.ts';
@@ -24,13 +25,21 @@ export interface Standing {
   readonly there: SessionBlobs;
 }
 
+export interface Held {
+  readonly isWhole: boolean;
+  /** What was stored. */
+  readonly text: string;
+}
+
 export interface HeldStates {
+  /** As it is stored: the state, or why it is not. Null: there is neither, or not any more. */
+  text(place: RunPlace): Promise<string | null>;
   /** Null: it is not held, or not any more. */
   read(place: RunPlace): Promise<HeldState | null>;
-  /** Stores all bytes of a state. False: it is not whole, too much, or somebody still writes to it. */
-  secure(sessionId: SessionId, standing: Standing): Promise<boolean>;
-  /** Where it can be secured; then the oldest go. */
-  hold(place: RunPlace, standing: Standing): Promise<boolean>;
+  /** Stores all bytes of a state. Null: they are there. */
+  secure(sessionId: SessionId, standing: Standing): Promise<WhyNotStored | null>;
+  /** Where it can be secured; then the oldest go. Else why not is stored in its place. */
+  hold(place: RunPlace, standing: Standing): Promise<Held>;
 }
 
 export interface HeldStatesOptions {
@@ -47,12 +56,12 @@ export function createHeldStates({
   stagingOf,
   maxHeldBytes = 256 * 1024 * 1024,
 }: HeldStatesOptions): HeldStates {
-  const readNamed = async (sessionId: SessionId, name: string) =>
-    parseHeld(await readBlobText(blobs, sessionKey(sessionId, 'states', name)));
+  const textNamed = (sessionId: SessionId, name: string) => readBlobText(blobs, sessionKey(sessionId, 'states', name));
 
-  async function secure(sessionId: SessionId, { root, now, state, there }: Standing): Promise<boolean> {
+  async function secure(sessionId: SessionId, { root, now, state, there }: Standing): Promise<WhyNotStored | null> {
     const sizes = [...state.values()].map((entry) => (entry.kind === 'file' ? entry.bytes : 0));
-    if (now.extent !== 'whole' || sum(sizes) > maxHeldBytes) return false;
+    if (now.extent !== 'whole') return 'not-whole';
+    if (sum(sizes) > maxHeldBytes) return 'too-large';
     const isThere = (hash: string) => there.kept.has(hash) || there.held.has(hash);
     let isWhole = true;
     await eachOf([...state], async ([path, entry]) => {
@@ -69,7 +78,7 @@ export function createHeldStates({
       else state.set(path, { ...entry, sha256 });
     });
     // No state is better than another one.
-    return isWhole;
+    return isWhole ? null : 'changing';
   }
 
   /** Beyond the newest, or what all of them may take, states go, and with them what they alone have named. */
@@ -80,7 +89,7 @@ export function createHeldStates({
     let bytes = 0;
     for (const [index, name] of newestFirst.entries()) {
       const mayStay = index < statesHeld;
-      const hashes = mayStay && held.size > 0 ? hashesOf(await readNamed(sessionId, name)) : [];
+      const hashes = mayStay && held.size > 0 ? hashesOf(parseHeld(await textNamed(sessionId, name))) : [];
       const added = new Set(hashes.filter((hash) => !named.has(hash)));
       bytes += sum([...added].map((hash) => held.get(hash) ?? 0));
       if (mayStay && (index === 0 || bytes <= 2 * maxHeldBytes)) for (const hash of added) named.add(hash);
@@ -91,17 +100,17 @@ export function createHeldStates({
 
   return {
     secure,
-    read: ({ sessionId, runId }) => readNamed(sessionId, `${runId}.json`),
+    text: ({ sessionId, runId }) => textNamed(sessionId, `${runId}.json`),
+    read: async ({ sessionId, runId }) => parseHeld(await textNamed(sessionId, `${runId}.json`)),
     async hold({ sessionId, runId }, standing) {
-      if (!(await secure(sessionId, standing))) return false;
+      const why = await secure(sessionId, standing);
+      const state = JSON.stringify([...standing.state]);
+      const text = why === null ? state : notStoredText({ notStored: why, of: hashOf(state) });
       const name = `${runId}.json`;
-      await blobs.put(
-        sessionKey(sessionId, 'states', name),
-        new TextEncoder().encode(JSON.stringify([...standing.state])),
-      );
+      await blobs.put(sessionKey(sessionId, 'states', name), new TextEncoder().encode(text));
       standing.there.states.set(name, Infinity);
-      await dropOld(sessionId, standing.there);
-      return true;
+      if (why === null) await dropOld(sessionId, standing.there);
+      return { isWhole: why === null, text };
     },
   };
 }

@@ -3,7 +3,7 @@ import { keepChanges, type FileChange } from './keep-changes.ts';
 import { keepFile } from './keep-file.ts';
 import { mayBeArtifact, type FileEntry } from './workspace-state.ts';
 import { sessionKey, type SessionBlobs } from './session-blobs.ts';
-import { sum, type HeldStates, type RunPlace, type Standing } from './held-states.ts';
+import { sum, type Held, type HeldStates, type RunPlace, type Standing } from './held-states.ts';
 import type { BlobStore, StagedFile } from './blob-store.ts';
 import type { HeldState } from './held-state.ts';
 import type { LeftFiles } from './left-files.ts';
@@ -36,7 +36,7 @@ export async function keepOfRun(
   place: RunPlace,
   standing: Standing & { readonly begun: HeldState | null },
   keepers: Keepers,
-): Promise<RunChanges & { readonly isHeld: boolean }> {
+): Promise<RunChanges & { readonly held: Held }> {
   const { sessionId } = place;
   const { root, now, there, begun, state } = standing;
   const { blobs, notes, states, leftFiles } = keepers;
@@ -60,7 +60,7 @@ export async function keepOfRun(
     kept: new Set(changes.map(({ path }) => path)),
     missed: [...now.skipped.filter(mayBeArtifact), ...missed],
   });
-  return { changes, isCut, left, isHeld: await states.hold(place, standing) };
+  return { changes, isCut, left, held: await states.hold(place, standing) };
 }
 
 async function keepCopy(

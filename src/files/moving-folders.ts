@@ -1,37 +1,50 @@
 // Working directories that go from one machine to another through the bucket that both reach.
 //
 // M1. A directory stands here as its session needs it, or it is made anew from what is stored, or that is said: never is another
-//     state taken for it. Its mark tells; it is set when a run leaves the directory for good.
+//     state taken for it. Its mark tells; it is set when a run has left the directory for good, by who owned the run until then.
+//     Where a state cannot be stored, that stands in its place (`not-stored.ts`): an older one is no use any more.
 // M2. A run that is parked, or left by a server that stops, takes along what it has done and how it began, so that whoever goes on
 //     finds all that it made (F3). What a crash cuts off is left behind: the run goes on from where it was parked last, or began.
-// M3. One at a time puts a directory in its place: whoever comes meanwhile waits for that.
+// M3. One at a time puts a directory in its place, or marks it: whoever comes meanwhile waits for that.
+// M4. A process speaks for the directory of a run only where it put it in its place under the very ownership that it has.
 
-import { copierOf, listSession, sessionKey } from './session-blobs.ts';
-import { createHash } from 'node:crypto';
-import { fillFrom, parseHeld, type HeldEntry, type HeldState } from './held-state.ts';
-import { readBlobText, type BlobStore } from './blob-store.ts';
+import { copierOf, listSession } from './session-blobs.ts';
+import { fillFrom, hashOf, type HeldEntry, type HeldState } from './held-state.ts';
+import { noMark, type SessionNotes } from './session-notes.ts';
+import { notStoredText, type NotStored } from './not-stored.ts';
+import { parkedKey, planFolder, type Plan, type SettleOptions, type WhyElsewhere } from './plan-folder.ts';
 import { readState, type Entry } from './workspace-state.ts';
 import { realpath } from 'node:fs/promises';
+import type { BlobStore, WhyNotStored } from './blob-store.ts';
 import type { HeldStates, RunPlace, Standing } from './held-states.ts';
-import type { RunId, SessionId } from '../core/ids.ts';
-import type { SessionNotes } from './session-notes.ts';
+import type { SessionId } from '../core/ids.ts';
 import type { Workspaces } from './workspaces.ts';
 
-export interface MovingFolders {
-  /** False: it is not here, and not stored. */
-  settle(place: RunPlace, o: SettleOptions): Promise<boolean>;
-  /** False: only this machine can go on with the run. */
-  park(place: RunPlace, standing: Standing): Promise<boolean>;
-  /** The run leaves the directory for good. */
-  leave(place: RunPlace): Promise<void>;
-  forget(sessionId: SessionId): void;
+/** A run as somebody owns it. */
+export interface OwnedPlace extends RunPlace {
+  /** Absent: that of who admits it. */
+  readonly generation?: number;
 }
 
-export interface SettleOptions {
-  /** The run whose directory it goes on with, its own session's or that it was forked from. Null: it begins with nothing. */
-  readonly after: RunPlace | null;
-  /** `continue`: it has begun before, here or elsewhere. `end`: it goes no further, and may not have been here. */
-  readonly how: 'begin' | 'continue' | 'end';
+/** `elsewhere`: one machine alone has the directory; why, where that is known. */
+export type Settled = { readonly at: 'here' } | { readonly at: 'elsewhere'; readonly why: WhyElsewhere };
+
+export interface MovingFolders {
+  settle(place: OwnedPlace, o: SettleOptions): Promise<Settled>;
+  /** Whether it was put in its place here, by this process, for who owns the run so (M4). */
+  hasSettled(place: OwnedPlace): boolean;
+  /** Null: another machine can go on with the run. */
+  park(place: RunPlace, standing: Standing & { readonly begun: HeldState }): Promise<WhyNotStored | null>;
+  /** Says instead that only this machine can. */
+  stay(place: RunPlace, said: NotStored): Promise<void>;
+  /** Why another machine alone can go on with a run that was left; null: that is not so. */
+  whyElsewhere(place: RunPlace, after: RunPlace | null): Promise<WhyElsewhere | null>;
+  /** What was stored of how the run leaves the directory, before its end is. */
+  noteLeft(place: RunPlace, text: string): Promise<void>;
+  /** The run has left it for good. True: what it had parked is of no more use. */
+  leave(place: OwnedPlace): Promise<boolean>;
+  dropParked(place: RunPlace): Promise<void>;
+  forget(sessionId: SessionId): void;
 }
 
 export function createMovingFolders(parts: {
@@ -41,10 +54,10 @@ export function createMovingFolders(parts: {
   readonly workspaces: Workspaces;
 }): MovingFolders {
   const { blobs, states, notes, workspaces } = parts;
-  const settling = new Map<SessionId, Promise<boolean>>();
+  const turns = new Map<SessionId, Promise<unknown>>();
   /** Runs whose directories this process has put in their place: it needs to ask nobody where they end. */
-  const settled = new Map<SessionId, RunId>();
-  const parkedKey = ({ sessionId, runId }: RunPlace) => sessionKey(sessionId, 'parked', `${runId}.json`);
+  const settled = new Map<SessionId, string>();
+  const hasSettled = (place: OwnedPlace) => settled.get(place.sessionId) === ownershipOf(place);
 
   /** As it stands then, with the hashes of the state. */
   async function replace(sessionId: SessionId, state: HeldState, from: SessionId): Promise<HeldState> {
@@ -58,59 +71,88 @@ export function createMovingFolders(parts: {
     return stands;
   }
 
-  async function settle(place: RunPlace, { after, how }: SettleOptions): Promise<boolean> {
-    const { sessionId, runId } = place;
-    if (how === 'end' && settled.get(sessionId) === runId) return true;
-    const continues = how !== 'begin';
-    const mark = await notes.mark(sessionId);
-    const parked = continues ? await readBlobText(blobs, parkedKey(place)) : null;
-    const [state, begun] = parked?.split('\n').map(parseHeld) ?? [];
-    if (parked !== null && state && begun) {
-      if (mark.parked === hashOf(parked)) return true;
-      const stands = await replace(sessionId, state, sessionId);
-      await notes.begin(place, rebased(begun, state, stands));
-      await notes.setMark(sessionId, { after: after?.runId ?? null, parked: hashOf(parked) });
-      return true;
+  async function perform(plan: Exclude<Plan, { do: 'refuse' }>, place: RunPlace): Promise<void> {
+    const { sessionId } = place;
+    switch (plan.do) {
+      case 'nothing':
+        return;
+      case 'unpark': {
+        const { state, begun, after, hash } = plan;
+        await notes.begin(place, rebased(begun, state, await replace(sessionId, state, sessionId)));
+        return notes.setMark(sessionId, { ...noMark, after: after?.runId ?? null, parked: hash });
+      }
+      case 'come':
+        if (plan.state !== null) await replace(sessionId, plan.state, plan.after.sessionId);
+        return notes.setMark(sessionId, { ...noMark, after: plan.after.runId });
     }
-    if (after === null || mark.after === after.runId) return true;
-    if (continues && (await notes.begun(place)) !== null) return true;
-    const left = await states.read(after);
-    if (left === null) return false;
-    await replace(sessionId, left, after.sessionId);
-    await notes.setMark(sessionId, { after: after.runId, parked: null });
-    return true;
+  }
+
+  async function settle(place: OwnedPlace, options: SettleOptions): Promise<Settled> {
+    if (options.how === 'end' && hasSettled(place)) return asNeeded;
+    const plan = await planFolder(parts, place, options);
+    if (plan.do === 'refuse') return { at: 'elsewhere', why: plan.why };
+    await perform(plan, place);
+    return asNeeded;
+  }
+
+  async function putParked(place: RunPlace, text: string): Promise<void> {
+    await blobs.put(parkedKey(place), new TextEncoder().encode(text));
+    await notes.setMark(place.sessionId, { ...(await notes.mark(place.sessionId)), parked: hashOf(text) });
+  }
+
+  /** One at a time (M3). */
+  async function inTurn<T>(sessionId: SessionId, work: () => Promise<T>): Promise<T> {
+    const before = turns.get(sessionId)?.catch(() => {});
+    const turn = Promise.resolve(before).then(work);
+    turns.set(sessionId, turn);
+    return turn.finally(() => {
+      if (turns.get(sessionId) === turn) turns.delete(sessionId);
+    });
   }
 
   return {
+    hasSettled,
     async settle(place, options) {
-      if (blobs.place === 'data-folder') return true;
+      if (blobs.place === 'data-folder') return asNeeded;
+      const found = await inTurn(place.sessionId, () => settle(place, options));
+      if (found.at === 'here') settled.set(place.sessionId, ownershipOf(place));
+      return found;
+    },
+    noteLeft: async ({ sessionId }, text) =>
+      notes.setMark(sessionId, { ...(await notes.mark(sessionId)), left: hashOf(text) }),
+    async leave(place) {
       const { sessionId, runId } = place;
-      const before = settling.get(sessionId)?.catch(() => false);
-      const turn = Promise.resolve(before).then(() => settle(place, options));
-      settling.set(sessionId, turn);
-      const isHere = await turn.finally(() => {
-        if (settling.get(sessionId) === turn) settling.delete(sessionId);
+      return inTurn(sessionId, async () => {
+        // Who ends a run without its directory speaks of none.
+        if (!hasSettled(place)) return false;
+        settled.delete(sessionId);
+        const { parked } = await notes.mark(sessionId);
+        await notes.setMark(sessionId, { ...noMark, after: runId });
+        return parked !== null;
       });
-      if (isHere) settled.set(sessionId, runId);
-      return isHere;
     },
-    async leave({ sessionId, runId }) {
-      settled.delete(sessionId);
-      if (blobs.place === 'bucket') await notes.setMark(sessionId, { after: runId, parked: null });
-    },
+    dropParked: (place) => blobs.remove(parkedKey(place)),
     forget: (sessionId) => void settled.delete(sessionId),
-    async park(place, standing) {
-      const { sessionId } = place;
-      const begun = await notes.begun(place);
-      if (begun === null || !(await states.secure(sessionId, standing))) return begun === null;
+    async park(place, { begun, ...standing }) {
+      const why = await states.secure(place.sessionId, standing);
+      if (why !== null) return why;
       const { state } = standing;
       const known = [...begun].map(([path, entry]) => [path, withHashSince(entry, state.get(path))]);
-      const text = [[...state], known].map((each) => JSON.stringify(each)).join('\n');
-      await blobs.put(parkedKey(place), new TextEncoder().encode(text));
-      await notes.setMark(sessionId, { ...(await notes.mark(sessionId)), parked: hashOf(text) });
-      return true;
+      await putParked(place, [[...state], known].map((each) => JSON.stringify(each)).join('\n'));
+      return null;
     },
+    async whyElsewhere(place, after) {
+      const plan = await planFolder(parts, place, { after, how: 'continue' });
+      return plan.do === 'refuse' ? plan.why : null;
+    },
+    stay: (place, said) => putParked(place, notStoredText(said)),
   };
+}
+
+const asNeeded = { at: 'here' } as const;
+
+function ownershipOf({ runId, generation = 1 }: OwnedPlace): string {
+  return `${runId}:${generation}`;
 }
 
 /** The entry as it stands, with the hash that its bytes were made from. */
@@ -133,8 +175,4 @@ function rebased(begun: HeldState, state: HeldState, stands: HeldState): HeldSta
     return [path, isSame && stood !== undefined ? stood : entry];
   };
   return new Map([...begun].map(here));
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -2,11 +2,17 @@
 //
 // An object is put in one request, with the hash that the store shall find: it is there whole or not at all (B1).
 
-import { blobKey, parseBlobKey, readBlobText } from './blob-store.ts';
+import { blobKey, FilesUnavailableError, parseBlobKey, readBlobText } from './blob-store.ts';
 import { checkedBytes } from './checked-bytes.ts';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { DeleteObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type PutObjectCommandInput,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { openS3Bucket } from './s3-bucket.ts';
 import { Readable } from 'node:stream';
 import { rm, writeFile } from 'node:fs/promises';
@@ -50,16 +56,18 @@ export function createS3Blobs({ address, clock }: S3BlobsOptions): S3Blobs {
       const hash = isInMemory ? createHash('sha256').update(content).digest() : Buffer.from(content.sha256, 'hex');
       const ChecksumSHA256 = hash.toString('base64');
       const ContentLength = isInMemory ? content.byteLength : content.bytes;
-      await bucket.tried((client) => {
-        const Body = isInMemory ? content : createReadStream(content.path);
-        return client.send(new PutObjectCommand({ ...at(key), Body, ContentLength, ChecksumSHA256 }));
-      });
+      const asked = { ...at(key), ContentLength, ChecksumSHA256 };
+      await bucket.tried((client) =>
+        isInMemory
+          ? client.send(new PutObjectCommand({ ...asked, Body: content }))
+          : putFile(client, asked, content.path),
+      );
       if (!isInMemory) await rm(content.path, { force: true });
     },
     async open(key, sum) {
       const head = await bucket.ifThere((client) => client.send(new HeadObjectCommand(at(key))));
       if (head === null) return null;
-      const bytes = head.ContentLength ?? 0;
+      const bytes = told(head.ContentLength);
       return {
         bytes,
         stream: (range) => streamOf(key, bytes, { ...(range && { range }), ...(sum && { sum }) }),
@@ -82,9 +90,9 @@ export function createS3Blobs({ address, clock }: S3BlobsOptions): S3Blobs {
     },
     async *list(folder) {
       for await (const { Contents = [] } of bucket.pages({ Prefix: `${prefix}${folder}/` })) {
-        for (const { Key = '', Size = 0, LastModified } of Contents) {
+        for (const { Key = '', Size, LastModified } of Contents) {
           const key = parseBlobKey(Key.slice(prefix.length));
-          if (key !== undefined) yield { key, bytes: Size, writtenAtMs: LastModified?.getTime() ?? 0 };
+          if (key !== undefined) yield { key, bytes: told(Size), writtenAtMs: told(LastModified).getTime() };
         }
       }
     },
@@ -104,4 +112,25 @@ export function createS3Blobs({ address, clock }: S3BlobsOptions): S3Blobs {
     },
   };
   return blobs;
+}
+
+/** The client only reads the file: it neither closes it nor hears of its faults. */
+async function putFile(client: S3Client, asked: Omit<PutObjectCommandInput, 'Body'>, path: string): Promise<unknown> {
+  const Body = createReadStream(path);
+  const fault = new AbortController();
+  Body.on('error', (cause) => fault.abort(cause));
+  try {
+    return await client.send(new PutObjectCommand({ ...asked, Body }), { abortSignal: fault.signal });
+  } catch (cause) {
+    throw fault.signal.aborted ? fault.signal.reason : cause;
+  } finally {
+    Body.destroy();
+  }
+}
+
+/** What a store leaves out of its answer is not zero: an upload without a time would be taken for an old one. */
+function told<T>(value: T | undefined): T {
+  if (value === undefined)
+    throw new FilesUnavailableError('unreachable', new Error('The answer lacks a size or a time.'));
+  return value;
 }

@@ -53,7 +53,7 @@ export function openS3Bucket({ bucket, endpoint, region }: S3Address, clock: Clo
         return await work(client);
       } catch (cause) {
         const pauseMs = pausesMs[failures++];
-        if (pauseMs === undefined || !mayPass(cause)) throw new FilesUnavailableError(cause);
+        if (pauseMs === undefined || !mayPass(cause)) throw new FilesUnavailableError('unreachable', cause);
         await sleep(clock, pauseMs);
       }
     }
@@ -66,7 +66,8 @@ export function openS3Bucket({ bucket, endpoint, region }: S3Address, clock: Clo
     for (let [next, cuts] = [start, 0]; next <= end;) {
       const part = { ...name, Range: `bytes=${next}-${end}` };
       const answer = await ifThere(() => client.send(new GetObjectCommand(part)));
-      if (!(answer?.Body instanceof Readable)) throw new FilesUnavailableError(new Error('The object is gone.'));
+      if (!(answer?.Body instanceof Readable))
+        throw new FilesUnavailableError('unreachable', new Error('The object is gone.'));
       try {
         for await (const chunk of unlessStalled(answer.Body, clock)) {
           next += chunk.byteLength;
@@ -76,7 +77,7 @@ export function openS3Bucket({ bucket, endpoint, region }: S3Address, clock: Clo
         if (next <= end) throw new Error('The answer of the store was cut off.');
       } catch (cause) {
         const pauseMs = pausesMs[cuts++];
-        if (pauseMs === undefined) throw new FilesUnavailableError(cause);
+        if (pauseMs === undefined) throw new FilesUnavailableError('unreachable', cause);
         await sleep(clock, pauseMs);
       }
     }

@@ -12,8 +12,8 @@
 import { copierOf, listSession, sessionKey } from './session-blobs.ts';
 import { createFolderBlobs } from './folder-blobs.ts';
 import { createHeldStates, type RunPlace } from './held-states.ts';
-import { createMovingFolders, type SettleOptions } from './moving-folders.ts';
-import { createSessionNotes } from './session-notes.ts';
+import { createMovingFolders } from './moving-folders.ts';
+import { createSessionNotes, noMark } from './session-notes.ts';
 import { fillFrom, hashIn } from './held-state.ts';
 import { join } from 'node:path';
 import { keepOfRun, type KeepBounds, type RunChanges } from './keep-of-run.ts';
@@ -21,10 +21,12 @@ import { removeUnfinished } from './keep-file.ts';
 import { readEntry, readState, type WorkspaceState } from './workspace-state.ts';
 import { eachOf } from './each-of.ts';
 import { createLeftFiles } from './left-files.ts';
-import type { BlobStore, BlobSum, OpenBlob } from './blob-store.ts';
+import type { BlobStore, BlobSum, OpenBlob, WhyNotStored } from './blob-store.ts';
 import { readdir, realpath, rm } from 'node:fs/promises';
-import { sessionIds, type SessionId } from '../core/ids.ts';
+import { sessionIds, type RunId, type SessionId } from '../core/ids.ts';
 import type { HeldEntry, HeldState } from './held-state.ts';
+import type { OwnedPlace, Settled } from './moving-folders.ts';
+import type { SettleOptions, WhyElsewhere } from './plan-folder.ts';
 import type { Workspaces } from './workspaces.ts';
 
 export interface SessionFiles {
@@ -37,8 +39,11 @@ export interface SessionFiles {
   hasBegun(place: RunPlace): Promise<boolean>;
   /** A file was put into the working directory of a run at work: it is there as if it had been there before. */
   given(place: RunPlace, path: string): Promise<void>;
-  /** What the run made, changed and removed since it began; the bytes are kept. */
+  /** What the run made, changed and removed since it began; the bytes are kept. To be asked by its owner alone. */
   finish(place: RunPlace): Promise<RunChanges>;
+  /** Once its end is stored, whatever `finish` came to. True: what it had parked can be dropped. */
+  leave(place: OwnedPlace): Promise<boolean>;
+  dropParked(place: RunPlace): Promise<void>;
   /** What lies in the working directory, made by runs, and is not kept: links, what is too much, what is no file (B119). */
   left(sessionId: SessionId): Promise<readonly string[]>;
   /** Whether the state after a run is still held. */
@@ -52,12 +57,16 @@ export interface SessionFiles {
   /** Whether directories can be on another machine than this one. */
   readonly foldersMove: boolean;
   /**
-   * Puts the working directory that a run goes on with in its place on this machine. False: it is on another one alone, as it
-   * was too much to be stored. Nothing happens where all machines have the same folder.
+   * Puts the working directory that a run goes on with in its place on this machine. Nothing happens where all machines have
+   * the same folder.
    */
-  settle(place: RunPlace, options: SettleOptions): Promise<boolean>;
-  /** Before another machine may go on with a run. False: none can. */
-  park(place: RunPlace): Promise<boolean>;
+  settle(place: OwnedPlace, options: SettleOptions): Promise<Settled>;
+  /** Before another machine may go on with a run. Null: it can. */
+  park(place: OwnedPlace): Promise<WhyNotStored | null>;
+  /** Where it cannot, or parking failed: so that none goes on from another state. @param by  A name of this process alone. */
+  stay(place: RunPlace, o: { readonly why: WhyNotStored; readonly by: string }): Promise<void>;
+  /** Why another machine alone can go on with a run that was left; null: that is not so. Nothing is changed. */
+  whyElsewhere(place: RunPlace, after: RunPlace | null): Promise<WhyElsewhere | null>;
   remove(sessionId: SessionId): Promise<void>;
   /** Sessions that have any. */
   list(): Promise<readonly SessionId[]>;
@@ -79,6 +88,8 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
   const moving = createMovingFolders({ blobs, states, notes, workspaces });
   const leftFiles = createLeftFiles(blobs);
   const foldersMove = blobs.place === 'bucket';
+  /** Runs at work here that began with more than could be remembered. */
+  const unremembered = new Map<SessionId, RunId>();
 
   async function ready(sessionId: SessionId): Promise<string> {
     await notes.makeFolders(sessionId);
@@ -100,15 +111,21 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
     foldersMove,
     async begin(place) {
       const { sessionId } = place;
+      unremembered.set(sessionId, place.runId);
       const root = await ready(sessionId);
       // Only one run works in a session: what is unfinished was left by a crash.
       for (const name of ['kept', 'held']) await removeUnfinished(notes.folder(sessionId, name));
-      if ((await notes.begun(place)) !== null) return true;
-      const now = await readState(root);
-      // Of what was not looked at nobody can tell later whether it is new.
-      if (now.extent === 'part') await notes.forgetBegun(sessionId);
-      else await notes.begin(place, heldFrom(now, [await notes.known(sessionId)]));
-      return now.extent !== 'part';
+      if ((await notes.begun(place)) === null) {
+        const now = await readState(root);
+        // Of what was not looked at nobody can tell later whether it is new.
+        if (now.extent === 'part') {
+          await notes.forgetBegun(sessionId);
+          return false;
+        }
+        await notes.begin(place, heldFrom(now, [await notes.known(sessionId)]));
+      }
+      unremembered.delete(sessionId);
+      return true;
     },
     hasBegun: async (place) => (await notes.begun(place)) !== null,
     async given(place, path) {
@@ -116,15 +133,14 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
       if (entry !== null) await notes.given(place, path, { ...entry, sha256: null });
     },
     async finish(place) {
-      const root = await ready(place.sessionId);
-      // Whatever becomes of the rest: elsewhere it is not as it is here.
-      await moving.leave(place);
-      const standing = await lookAt(root, place);
-      const { isHeld, ...found } = await keepOfRun(place, standing, { ...options, blobs, notes, states, leftFiles });
-      if (isHeld) await notes.setKnown(place.sessionId, standing.state);
-      for (const name of standing.there.parked.keys()) await blobs.remove(sessionKey(place.sessionId, 'parked', name));
+      const standing = await lookAt(await ready(place.sessionId), place);
+      const { held, ...found } = await keepOfRun(place, standing, { ...options, blobs, notes, states, leftFiles });
+      if (held.isWhole) await notes.setKnown(place.sessionId, standing.state);
+      if (foldersMove) await moving.noteLeft(place, held.text);
       return found;
     },
+    leave: async (place) => foldersMove && moving.leave(place),
+    dropParked: (place) => moving.dropParked(place),
     left: (sessionId) => leftFiles.read(sessionId),
     has: async (place) => (await states.read(place)) !== null,
     async restore(from, to) {
@@ -134,13 +150,19 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
       await workspaces.fill(to, (root) => fillFrom(root, state, copy));
       if (!foldersMove) return true;
       await notes.makeFolders(to);
-      await notes.setMark(to, { after: from.runId, parked: null });
+      await notes.setMark(to, { ...noMark, after: from.runId });
       return true;
     },
     settle: (place, o) => moving.settle(place, o),
     async park(place) {
-      return !foldersMove || moving.park(place, await lookAt(await ready(place.sessionId), place));
+      // Else nothing was done here: what is stored is the newest.
+      if (!foldersMove || !moving.hasSettled(place)) return null;
+      const { begun, ...standing } = await lookAt(await ready(place.sessionId), place);
+      if (begun !== null) return moving.park(place, { ...standing, begun });
+      return unremembered.get(place.sessionId) === place.runId ? 'not-whole' : null;
     },
+    whyElsewhere: async (place, after) => (foldersMove ? moving.whyElsewhere(place, after) : null),
+    stay: (place, { why, by }) => moving.stay(place, { notStored: why, of: by }),
     open: (sessionId, bytes) => blobs.open(sessionKey(sessionId, 'kept', bytes.sha256), bytes),
     kept: async (sessionId) => new Set((await listSession(blobs, sessionId)).kept.keys()),
     async list() {
@@ -150,6 +172,7 @@ export function createSessionFiles(options: SessionFilesOptions): SessionFiles {
     },
     async remove(sessionId) {
       moving.forget(sessionId);
+      unremembered.delete(sessionId);
       // What plugins have kept for it, too (UP-52).
       for (const path of [notes.folder(sessionId), join(dataDir, 'plugin-data', sessionId)])
         await rm(path, { recursive: true, force: true });

@@ -14,8 +14,11 @@ const marks = z.object({
   after: z.string().nullable(),
   /** Hash of the state in which its run was parked, by whichever machine; null: it never was. */
   parked: z.string().nullable(),
+  /** Hash of what was stored here of how its run leaves it, whose end may be stored by now; null: it has not come so far. */
+  left: z.string().nullable().default(null),
 });
 export type Mark = Readonly<z.infer<typeof marks>>;
+export const noMark: Mark = { after: null, parked: null, left: null };
 
 export interface SessionNotes {
   /** A folder below that of the session, there already. */
@@ -63,7 +66,7 @@ export function createSessionNotes(dataDir: string): SessionNotes {
     setKnown: (sessionId, state) => writeHeld(at(sessionId, 'known.json'), state),
     async mark(sessionId) {
       const text = await readFile(at(sessionId, 'mark.json'), 'utf8').catch(() => '');
-      return marks.safeParse(parsedOrText(text)).data ?? { after: null, parked: null };
+      return marks.safeParse(parsedOrText(text)).data ?? noMark;
     },
     async setMark(sessionId, mark) {
       const path = at(sessionId, 'mark.json');

@@ -3,7 +3,8 @@
 // the worse for it.
 
 import { fileIds } from '../core/ids.ts';
-import { settleFolder } from './settle-folder.ts';
+import { isStillOwned, settleFolder } from './settle-folder.ts';
+import { LeaseLostError } from '../core/errors.ts';
 import type { EventDraft } from '../core/run-event.ts';
 import type { RunRecord } from '../stores/store.ts';
 import type { Services } from './services.ts';
@@ -25,7 +26,10 @@ function missing(reason: 'files-limit' | 'files-unchecked', step: number): Event
   return { type: 'gap', step, attempt: 0, data: { reason } };
 }
 
-/** The ending of a run with what it did to files, before the words about its end. */
+/**
+ * The ending of a run with what it did to files, before the words about its end.
+ * @throws LeaseLostError  It is another's by now, and so are its files.
+ */
 export async function withFileChanges(
   services: Services,
   run: RunRecord,
@@ -35,6 +39,7 @@ export async function withFileChanges(
   const { runId } = run;
   const step = ending.at(-1)?.step ?? 0;
   try {
+    if (!(await isStillOwned(services, run))) throw new LeaseLostError(runId);
     await settleFolder(services, run, 'end');
     const { changes, isCut, left } = await services.files.finish(run);
     if (left.length > 0) services.logger.warn('Files of a task are not kept.', { runId, files: left.slice(0, 20) });
@@ -49,6 +54,7 @@ export async function withFileChanges(
     });
     return beforeLastWords(ending, [...drafts, ...cut]);
   } catch (cause) {
+    if (cause instanceof LeaseLostError) throw cause;
     services.logger.error('The files of a task could not be looked at.', { runId }, cause);
     return beforeLastWords(ending, [missing('files-unchecked', step)]);
   }

@@ -16,6 +16,7 @@ import { executeRun } from './execute-run.ts';
 import { DamageError } from '../core/errors.ts';
 import { endParked } from './end-parked.ts';
 import { endRun } from './end-run.ts';
+import { folderElsewhere } from './settle-folder.ts';
 import type { Ending } from '../core/closing.ts';
 import type { RunErrorType } from '../core/outcome.ts';
 import type { RunConfig } from '../core/run-config.ts';
@@ -124,13 +125,9 @@ export async function takeOver(services: Services, seen: SeenRun): Promise<boole
   const { scheduler } = services;
   const isScheduled = scheduler?.takes(await configOf(services, seen.runId)) === true;
   if (isScheduled && seen.control !== 'cancel') return handOver(services, scheduler, seen);
-  const agent = seen.control === 'cancel' ? 'here' : await judgeAgent(services, seen.runId);
-  if (agent === 'awaited') return false;
-  const isTaken = await takeHere(
-    services,
-    seen,
-    agent === 'missing' ? { do: 'end', ending: agentIsGone } : { do: 'work' },
-  );
+  const judged = seen.control === 'cancel' ? 'here' : await judge(services, seen.runId);
+  if (judged === 'awaited') return seen.phase === 'paused' && letGoOn(services, seen);
+  const isTaken = await takeHere(services, seen, judged === 'here' ? { do: 'work' } : { do: 'end', ending: judged });
   if (isScheduled) services.runs.cleanUp(seen.runId, () => tellEnded(services, scheduler, seen.runId));
   return isTaken;
 }
@@ -141,16 +138,19 @@ async function tellEnded({ runs }: Services, scheduler: RunScheduler, runId: Run
   await scheduler.wake(runId);
 }
 
-/** What is paused goes on because somebody says so: that is stored before the scheduler looks at it (V7). */
+const isHeld = ({ phase, control }: SeenRun) => phase === 'paused' || control === 'pause';
+
+/** What is paused goes on because somebody says so: that is stored, for whoever works on it to find. */
+async function letGoOn({ store, ownership, owner }: Services, { runId, ...seen }: SeenRun): Promise<boolean> {
+  await ownership.present();
+  if ((await store.takeOver(runId, owner, seen)) === null) return false;
+  await store.release(runId, owner);
+  return true;
+}
+
 async function handOver(services: Services, scheduler: RunScheduler, seen: SeenRun): Promise<boolean> {
-  const { store, ownership, owner } = services;
-  const { runId, ...from } = seen;
-  if (seen.phase === 'paused' || seen.control === 'pause') {
-    await ownership.present();
-    if ((await store.takeOver(runId, owner, from)) === null) return false;
-    await store.release(runId, owner);
-  }
-  services.runs.cleanUp(runId, () => scheduler.wake(runId));
+  if (isHeld(seen) && !(await letGoOn(services, seen))) return false;
+  services.runs.cleanUp(seen.runId, () => scheduler.wake(seen.runId));
   return true;
 }
 
@@ -221,17 +221,26 @@ async function claimRun(services: Services, { runId, ...seen }: SeenRun, purpose
   return { run, ending: isOrphan ? { status: 'cancelled' } : endingAtOnce(run, purpose, takeovers) };
 }
 
-/** Whether the agent of a run is here, or is not and can be waited for, or was waited for in vain (V3). */
-async function judgeAgent(services: Services, runId: RunId): Promise<'here' | 'awaited' | 'missing'> {
+/** Whether a run can go on here; if not, whether it can be waited for who has what it needs, or how it ends (V3). */
+async function judge(services: Services, runId: RunId): Promise<'here' | 'awaited' | Ending> {
   const { clock, harnesses, logger, ownership } = services;
   const { agentless, policy } = ownership;
-  const sinceMs = agentless.get(runId);
-  if (sinceMs !== undefined) return clock.now() - sinceMs < policy.agentWaitMs ? 'awaited' : 'missing';
   const base = (await configOf(services, runId))?.base ?? null;
-  if (base === null || harnesses.adapter(base) !== undefined) return 'here';
-  agentless.set(runId, clock.now());
-  logger.warn('A run waits for a process that has its agent.', { runId, base, failsAfterMs: policy.agentWaitMs });
-  return 'awaited';
+  const isAgentHere = base === null || harnesses.adapter(base) !== undefined;
+  const away = isAgentHere ? await folderElsewhere(services, runId) : null;
+  if (isAgentHere && away === null) return 'here';
+  const sinceMs = agentless.get(runId);
+  if (sinceMs === undefined) {
+    agentless.set(runId, clock.now());
+    const needs = away === null ? base : 'its working directory';
+    logger.warn('A run waits for a process that has what it needs.', {
+      runId,
+      needs,
+      failsAfterMs: policy.agentWaitMs,
+    });
+  }
+  if (sinceMs === undefined || clock.now() - sinceMs < policy.agentWaitMs) return 'awaited';
+  return away === null ? agentIsGone : givenUp('StorageError', away.message);
 }
 
 /**

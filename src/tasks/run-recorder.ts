@@ -14,7 +14,7 @@ import { foldLog, type FoldedLog } from './fold-log.ts';
 import { isJsonObject, toJsonValue } from '../core/json.ts';
 import { isLive, type EventDraft, type RunEvent } from '../core/run-event.ts';
 import { chargeOf } from './principal-limits.ts';
-import { parkFolder } from './settle-folder.ts';
+import { leaveFolder, parkFolder } from './settle-folder.ts';
 import { withFileChanges } from './check-files.ts';
 import type { FinalStatus, RunStatus } from '../core/outcome.ts';
 import type { RunRecord } from '../stores/store.ts';
@@ -102,6 +102,8 @@ export function createRunRecorder(
     const end = { status, response: isJsonObject(response) ? response : null, atMs, ...chargeOf(facts) };
     const result = await writer.end(facts, end);
     if (result.outcome === 'ended') {
+      // Who hears of the end may go on at once.
+      await leaveFolder(services, run);
       live.push(shown);
       return { leg: 'over', taken: result.events };
     }

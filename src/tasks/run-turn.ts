@@ -73,10 +73,12 @@ async function workspaceOf(
   const { principal, sessionId } = run;
   if (config?.attached?.workspace !== 'principal') {
     const isNew = step === 0 && (cause === 'submit' || cause === 'retry');
-    await settleFolder(services, run, isNew ? 'begin' : 'continue').catch((reason) => {
-      // A bucket that is away comes back; a directory that lies elsewhere does not come here.
-      const Kind = reason instanceof FilesUnavailableError ? StorageError : DamageError;
-      throw new Kind('The working directory of this task cannot be had on this server.', { cause: reason });
+    await settleFolder(services, run, isNew ? 'begin' : 'continue').catch(async (cause: unknown) => {
+      // Who has it is to find the run free; a bucket that is away comes back.
+      const isAway = cause instanceof FilesUnavailableError;
+      if (isAway && cause.reason !== 'unreachable') await services.store.release(run.runId, services.owner);
+      const Kind = isAway ? StorageError : DamageError;
+      throw new Kind('The working directory of this task cannot be had on this server.', { cause });
     });
     return workspaces.ensure(sessionId);
   }
