@@ -12,6 +12,7 @@ import { describeWithPostgres, openStore as openPostgresStore } from './support/
 import { describeWithTemporal, startTemporal, type TemporalServer } from './support/temporal.ts';
 import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
 import { createScriptedModel, simpleText } from '../src/testing/index.ts';
+import { silentLogger } from '../src/core/logger.ts';
 import { temporal } from '../src/temporal.ts';
 import { workflowIdOf } from '../src/runtimes/temporal/contract.ts';
 import type { Hooks } from '../src/engine/hooks.ts';
@@ -94,6 +95,29 @@ describeWithTemporal('E-901 on Temporal', (server) => {
       ),
     ]);
   });
+});
+
+describeWithTemporal('E-833 on Temporal', (server) => {
+  test('a run whose agent no worker has is given up after that was so for long, whoever was asked', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'reins-temporal-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const { address } = await server();
+    const warned: string[] = [];
+    const logger = { ...silentLogger, warn: (message: string) => void warned.push(message) };
+    const open = (role: 'work' | 'schedule', name: string) =>
+      createRuntime({
+        agents: [{ config: { name }, parts: { provider: createScriptedModel([]) } }],
+        recovery: { agentWaitSeconds: 2 },
+        driver: temporal({ store: openSqlite(join(folder, 'runs.sqlite')), address, taskQueue: 'agentless', role }),
+        logger,
+      });
+    await using _one = open('work', 'other');
+    await using _two = open('work', 'other');
+    await using runtime = open('schedule', 'worker');
+    const result = await (await runtime.submit('Go.')).result();
+    expect(result).toMatchObject({ status: 'failed', error: { type: 'AgentUnavailableError' } });
+    expect(warned.filter((message) => message.includes('agent'))).toHaveLength(1);
+  }, 60_000);
 });
 
 const names = [

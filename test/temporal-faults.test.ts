@@ -14,6 +14,7 @@ import { startProgram, temporaryFolder, type ReinsProcess } from './reins-proces
 import { temporal } from '../src/temporal.ts';
 import { workflowIdOf } from '../src/runtimes/temporal/contract.ts';
 import type { Runtime } from '../src/runtimes/runtime.ts';
+import type { RunId } from '../src/core/ids.ts';
 import type { RunEvent } from '../src/core/run-event.ts';
 
 interface Place extends AsyncDisposable {
@@ -76,6 +77,16 @@ async function approve(runtime: Runtime, runId: string): Promise<void> {
     await runtime.approvals.decide(approvalId, { decision: 'approve' });
 }
 
+async function workflowOf({ address }: TemporalServer, runId: RunId) {
+  const connection = await Connection.connect({ address });
+  const handle = new Client({ connection }).workflow.getHandle(workflowIdOf(runId));
+  return {
+    handle,
+    events: async () => (await handle.fetchHistory()).events ?? [],
+    [Symbol.asyncDispose]: () => connection.close(),
+  };
+}
+
 describeWithTemporal('runs on Temporal outlast', () => {
   test('E-876, E-877, E-952: a worker that is killed: no reply is shown as if it were whole, no manual effect is repeated, no park is lost', async () => {
     await using place = await openPlace();
@@ -111,6 +122,11 @@ describeWithTemporal('runs on Temporal outlast', () => {
       { reason: 'worker-lost', shown: true },
     ]);
     expect(ofType(ofModel, 'run-started').map(({ data }) => data.cause)).toEqual(['submit', 'recovery']);
+    // A leg may begin with a large folder.
+    await using workflow = await workflowOf(place.server, gated.runId);
+    const asked = (await workflow.events()).flatMap(({ activityTaskScheduledEventAttributes: each }) => each ?? []);
+    const appended = asked.filter(({ activityType }) => activityType?.name === 'reins.append.v1');
+    expect(appended.map(({ heartbeatTimeout }) => Number(heartbeatTimeout?.seconds))).toContain(20);
   }, 90_000);
 
   test('E-834: a worker that is stopped in order: another one goes on at once', async () => {
@@ -175,20 +191,37 @@ describeWithTemporal('runs on Temporal outlast', () => {
     expect(place.effects()).toEqual(['safe', 'safe']);
   }, 90_000);
 
+  test('E-884: a cancel from outside of a run whose worker goes before it has heard of it', async () => {
+    await using place = await openPlace();
+    const { runtime, server } = place;
+    const stopped = place.worker('hangs');
+    await stopped.saw(began);
+    const run = await runtime.submit('Do answer.');
+    await hasSaid(runtime, run.runId, 'text-delta');
+    await place.worker().saw(began);
+    await using workflow = await workflowOf(server, run.runId);
+    await workflow.handle.cancel();
+    const isAsked = async () =>
+      (await workflow.events()).some((event) => event.activityTaskCancelRequestedEventAttributes);
+    await vi.waitFor(async () => expect(await isAsked()).toBe(true), soon);
+    stopped.child.kill('SIGTERM');
+    expect(await run.result()).toMatchObject({ status: 'cancelled', usageIncomplete: true });
+    expect(checkLog(await logOf(runtime, run.runId))).toEqual([]);
+  }, 90_000);
+
   test('E-884: a workflow that is terminated or cancelled from outside ends its run as cancelled', async () => {
     await using place = await openPlace();
     const { runtime, server } = place;
     await place.worker().saw(began);
     const runs = [await runtime.submit('Do slow.'), await runtime.submit('Do slow.')] as const;
     await vi.waitFor(() => expect(place.effects()).toEqual(['slow', 'slow']), soon);
-    const connection = await Connection.connect({ address: server.address });
-    const { workflow } = new Client({ connection });
-    await workflow.getHandle(workflowIdOf(runs[0].runId)).terminate();
-    await workflow.getHandle(workflowIdOf(runs[1].runId)).cancel();
+    await using first = await workflowOf(server, runs[0].runId);
+    await using second = await workflowOf(server, runs[1].runId);
+    await first.handle.terminate();
+    await second.handle.cancel();
     for (const run of runs) {
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
       expect(checkLog(await logOf(runtime, run.runId))).toEqual([]);
     }
-    await connection.close();
   }, 90_000);
 });

@@ -1,15 +1,18 @@
-// What a worker does for workflows: stretches of runs, with a beat while they last. A provider's failure, a tool's, a refusal:
+// What a worker does for workflows: stretches of runs, with heartbeats while they last. A provider's failure, a tool's, a refusal:
 // all of that is in the log and no failure here (E-874).
 //
-// B1. The beat is a timer's: a slow model is no dead worker (E-877).
+// B1. Heartbeats are a timer's: a slow model is no dead worker (E-877).
 // B2. A workflow that is cancelled stops its run; a worker that shuts down, or whose stretch was given to another, leaves it.
 // B3. What is thrown is thrown again elsewhere, for ever, unless trying again cannot help (E-876). Names of Temporal's own
 //     errors never reach a run (E-883).
+// B4. How long a stretch has been refused for want of its agent goes from one try to the next with the heartbeats, whoever
+//     makes them; work on it begins that anew (E-833).
 
 import { ApplicationFailure } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
 import {
   advanceRun,
+  AgentAwaitedError,
   loadRun,
   StretchLeftError,
   unreadable,
@@ -24,7 +27,17 @@ import type { RunId } from '../../core/ids.ts';
 import type { RunWatch } from '../watch-runs.ts';
 import type { Services } from '../../tasks/services.ts';
 
-const beatEveryMs = 5_000;
+const heartbeatEveryMs = 5_000;
+
+/** Lasting, as it may be another release that reads it. */
+interface Heartbeat {
+  readonly v: 1;
+  readonly lastSeq: number | null;
+  readonly lastAtMs: number | null;
+  /** Since when nobody who was asked has the agent. */
+  readonly agentlessSinceMs?: number;
+}
+
 /** @param watch  Told when a leg goes on here, and when it is left. */
 export function createActivities(services: Services, watch: RunWatch): Activities {
   const worker = { ...services, watch };
@@ -33,9 +46,9 @@ export function createActivities(services: Services, watch: RunWatch): Activitie
     ({ runId, generation }: Stretch) =>
       work(worker, { runId, generation, stage });
   return {
-    'reins.load.v1': ({ runId }: RunInput) =>
+    'reins.load.v1': (input: RunInput) =>
       told(services, () =>
-        unlessDamaged(worker, { runId, generation: 0, stage: 'close' }, () => loadRun(services, runId)),
+        unlessDamaged(worker, { runId: input.runId, generation: 0, stage: 'close' }, () => loadRun(services, input)),
       ),
     'reins.callModel.v1': stretch('call-model'),
     'reins.runTool.v1': stretch('run-tools'),
@@ -52,21 +65,38 @@ async function close(services: WorkerServices, { runId, generation, why }: Closi
     case 'failed':
       return work(services, { ...plan, ending: workflowFailed });
     case 'cancelled': {
-      const run = await told(services, () => services.store.requestCancel(runId));
-      return work(services, { ...plan, generation: run?.generation ?? generation });
+      await told(services, () => services.store.requestCancel(runId));
+      return work(services, plan);
     }
   }
 }
 
 async function work(services: WorkerServices, plan: StretchOf): Promise<Standing> {
-  const { info } = Context.current();
-  const { agentWaitMs } = services.ownership.policy;
-  const isAgentGone = services.clock.now() - info.scheduledTimestampMs >= agentWaitMs;
-  using _beat = beat(services, plan.runId);
-  // Awaited: it beats as long as it lasts.
-  return await told(services, () =>
-    unlessDamaged(services, plan, () => advanceRun(services, { ...plan, isAgentGone })),
-  );
+  const { clock, ownership, logger } = services;
+  const { runId } = plan;
+  const { agentWaitMs } = ownership.policy;
+  const sinceMs = agentlessSinceMs(Context.current().info.heartbeatDetails);
+  using heartbeats = startHeartbeats(services, { runId, agentlessSinceMs: sinceMs });
+  const isAgentGone = sinceMs !== null && clock.now() - sinceMs >= agentWaitMs;
+  const stretch = { ...plan, isAgentGone, stopBy: heartbeats.stopBy };
+  const advance = async () => {
+    try {
+      return await unlessDamaged(services, stretch, () => advanceRun(services, stretch));
+    } catch (cause) {
+      if (!(cause instanceof AgentAwaitedError)) throw cause;
+      if (sinceMs === null) logger.warn('A run waits for a worker that has its agent.', { runId, agentWaitMs });
+      heartbeats.refuse();
+      throw cause;
+    }
+  };
+  // Awaited: its heart beats as long as it lasts.
+  return await told(services, advance);
+}
+
+/** @param details  Of the last heartbeat of the try before, of any release. */
+function agentlessSinceMs(details: unknown): number | null {
+  if (typeof details !== 'object' || details === null || !('agentlessSinceMs' in details)) return null;
+  return typeof details.agentlessSinceMs === 'number' ? details.agentlessSinceMs : null;
 }
 
 /** A run whose log cannot be read any more is ended by that. */
@@ -84,29 +114,51 @@ async function unlessDamaged(
   }
 }
 
+interface Heartbeats extends Disposable {
+  /** How the stretch shall be stopped by now; null: it goes on. */
+  readonly stopBy: () => 'cancel' | 'shutdown' | null;
+  /** Nothing was begun for want of the agent (B4). */
+  readonly refuse: () => void;
+}
+
 /** Tells that the stretch is alive, and is told what became of its workflow (B1, B2). */
-function beat({ clock, runs, log }: Services, runId: RunId): Disposable {
+function startHeartbeats(
+  { clock, runs, log }: Services,
+  { runId, agentlessSinceMs: sinceMs }: { readonly runId: RunId; readonly agentlessSinceMs: number | null },
+): Heartbeats {
   const context = Context.current();
+  const { cancellationSignal } = context;
   let lastSeq: number | null = null;
   let lastAtMs: number | null = null;
-  const deafen = log.onPublish((published, events) => {
+  const unsubscribe = log.onPublish((published, events) => {
     if (published !== runId) return;
     lastSeq = events.at(-1)?.seq ?? lastSeq;
     lastAtMs = clock.now();
   });
-  let cancelTimer = () => {};
-  const tick = () => {
-    context.heartbeat({ v: 1, lastSeq, lastAtMs });
-    cancelTimer = clock.timer(beatEveryMs, tick);
+  const tell = (agentless: number | null) => {
+    const said: Heartbeat = { v: 1, lastSeq, lastAtMs };
+    context.heartbeat(agentless === null ? said : { ...said, agentlessSinceMs: agentless });
   };
-  if (context.info.heartbeatTimeoutMs !== undefined) tick();
-  const stop = () => runs.stop(runId, context.cancellationDetails?.cancelRequested === true ? 'cancel' : 'shutdown');
-  context.cancellationSignal.addEventListener('abort', stop);
+  let cancelTimer = () => {};
+  const tick = (agentless: number | null) => {
+    tell(agentless);
+    cancelTimer = clock.timer(heartbeatEveryMs, () => tick(null));
+  };
+  // The first one may be the last of a try that is refused.
+  if (context.info.heartbeatTimeoutMs !== undefined) tick(sinceMs);
+  const stopBy = () => {
+    if (!cancellationSignal.aborted) return null;
+    return context.cancellationDetails?.cancelRequested === true ? 'cancel' : 'shutdown';
+  };
+  const stop = () => runs.stop(runId, stopBy() ?? 'shutdown');
+  cancellationSignal.addEventListener('abort', stop);
   return {
+    stopBy,
+    refuse: () => tell(sinceMs ?? clock.now()),
     [Symbol.dispose]() {
-      deafen();
+      unsubscribe();
       cancelTimer();
-      context.cancellationSignal.removeEventListener('abort', stop);
+      cancellationSignal.removeEventListener('abort', stop);
     },
   };
 }

@@ -104,7 +104,7 @@ test('E-871: stretch by stretch, by one worker and the other, a run comes to its
   const { runId } = await runtime.submit('Go.');
   const commands: string[] = [];
   const stages = { 'open-step': 'call-model', 'run-tools': 'run-tools', finish: 'close' } as const;
-  for (let standing = await loadRun(first, runId), turn = 0; standing.at === 'open'; turn++) {
+  for (let standing = await loadRun(first, { v: 1, runId }), turn = 0; standing.at === 'open'; turn++) {
     const { do: command } = decide(standing.outline);
     commands.push(command);
     if (command !== 'open-step' && command !== 'run-tools' && command !== 'finish') throw new Error(command);
@@ -126,16 +126,18 @@ test('E-873: a stretch that the log does not ask for changes nothing', async () 
   expect(await two.first.store.run(runId)).toMatchObject({ lastSeq: 1, owner: null });
 });
 
-test('E-875, E-876: of two who are given one stretch one calls the model; the late words of who lost it are refused', async () => {
+test('E-875, E-876: of two who are given one stretch no more than one calls the model; the late words of who lost it are refused', async () => {
   await using two = openTwo([simpleText('One.'), simpleText('Two.')]);
   const { runtime, first, second, model } = two;
   const { runId } = await runtime.submit('Go.');
   const stretch = { runId, stage: 'call-model', generation: await generationOf(first, runId) } as const;
   await Promise.allSettled([advanceRun(first, stretch), advanceRun(second, stretch)]);
-  expect(model.calls).toHaveLength(1);
+  // The second may have come before the first had got so far.
+  const calls = model.calls.length;
+  expect(calls).toBeLessThanOrEqual(1);
   // Given to a third, the outcome stands, or what was cut is written down; then it goes on.
   await advanceRun(second, stretch);
-  expect(model.calls).toHaveLength(1);
+  expect(model.calls).toHaveLength(calls);
   for (let tries = 0; tries < 4 && (await first.store.run(runId))?.status === 'running'; tries++) {
     await next(first, runId, 'call-model');
     await next(second, runId, 'close');
@@ -213,6 +215,98 @@ test('E-885, E-143: one that takes nothing for longer has the stretch left, and 
   expect(checkLog(log)).toEqual([]);
   expect(log.flatMap((event) => (event.type === 'attempt-reset' ? [event.data.reason] : []))).toEqual(['worker-lost']);
   expect(log.at(-1)).toMatchObject({ data: { status: 'completed', output: 'Two.' } });
+});
+
+const refused: ScriptedReply = { fault: { kind: 'status', status: 503 } };
+const halfSaid: ScriptedReply = {
+  pieces: [{ kind: 'text', chunks: ['Half', ' and half.'] }],
+  fault: { kind: 'stall', after: 1 },
+};
+
+/** A first attempt that was refused, and a second that has begun to answer when its process is stopped in order. */
+async function stopInSecondAttempt({ first, runtime }: Awaited<ReturnType<typeof openTwo>>) {
+  const { runId } = await runtime.submit('Go.');
+  await next(first, runId, 'call-model');
+  const stretch = { runId, stage: 'call-model', generation: await generationOf(first, runId) } as const;
+  const work = advanceRun(first, stretch);
+  work.catch(() => {});
+  for await (const { type } of await runtime.events(runId, { follow: 'run' })) if (type === 'text-delta') break;
+  first.runs.stop(runId, 'shutdown');
+  await expect(work).rejects.toThrow(StretchLeftError);
+  return stretch;
+}
+
+/** It was cut once, and then it was answered. */
+async function expectWhole({ runtime, model }: Awaited<ReturnType<typeof openTwo>>, runId: RunId): Promise<void> {
+  expect(model.calls).toHaveLength(3);
+  const log = await logOf(runtime, runId);
+  expect(checkLog(log)).toEqual([]);
+  const resets = log.flatMap((event) => (event.type === 'attempt-reset' ? [event.data] : []));
+  expect(resets).toMatchObject([
+    { attempt: 1, shown: false },
+    { attempt: 2, shown: true, reason: 'worker-lost' },
+  ]);
+  const said = log.flatMap((event) => (event.type === 'text-delta' && event.attempt === 3 ? [event.data] : []));
+  expect(said.join('')).toBe('Half and half.');
+  expect(log.at(-1)).toMatchObject({ data: { status: 'completed', output: 'Half and half.', usageIncomplete: true } });
+}
+
+test('E-062, E-123, E-810: a later attempt that is stopped in order while it streams is written down as cut, and answered anew', async () => {
+  await using two = openTwo([refused, halfSaid, simpleText('Half and half.')]);
+  const stretch = await stopInSecondAttempt(two);
+  const { runId } = stretch;
+  expect(await advanceRun(two.second, stretch)).toMatchObject({ at: 'open' });
+  expect(two.model.calls).toHaveLength(2);
+  for (const stage of ['call-model', 'close'] as const) await next(two.second, runId, stage);
+  await expectWhole(two, runId);
+});
+
+test('E-810, E-873: so it is where its workflow is forgotten; one that knows of its owner hears of nothing that was cut', async () => {
+  await using two = openTwo([refused, halfSaid, simpleText('Half and half.')]);
+  const { runId, generation: planned } = await stopInSecondAttempt(two);
+  const generation = planned + 1;
+  expect(await generationOf(two.second, runId)).toBe(generation);
+  expect(await loadRun(two.second, { v: 1, runId, generation })).toMatchObject({ at: 'open', generation });
+  expect(await loadRun(two.second, { v: 1, runId, generation: planned })).toMatchObject({ generation: planned });
+  const standing = await loadRun(two.second, { v: 1, runId });
+  expect(standing).toMatchObject({ at: 'open', generation: planned });
+  await advanceRun(two.second, { runId, stage: 'call-model', generation: planned });
+  expect(two.model.calls).toHaveLength(2);
+  for (const stage of ['call-model', 'close'] as const) await next(two.second, runId, stage);
+  await expectWhole(two, runId);
+});
+
+test('E-214, E-873: a retry that is not due yet is not cut, whoever asks', async () => {
+  await using two = openTwo([{ fault: { kind: 'status', status: 503, headers: { 'retry-after': '60' } } }]);
+  const { runId } = await two.runtime.submit('Go.');
+  const planned = await generationOf(two.first, runId);
+  await next(two.first, runId, 'call-model');
+  const generation = await generationOf(two.first, runId);
+  expect(await loadRun(two.second, { v: 1, runId })).toMatchObject({ at: 'open', generation });
+  const again = await advanceRun(two.second, { runId, stage: 'call-model', generation: planned });
+  expect(again).toMatchObject({ at: 'open', generation });
+  expect(two.model.calls).toHaveLength(1);
+});
+
+test('E-062, E-884: a run that is cancelled after its worker was lost says that the usage of its last call is unknown', async () => {
+  await using two = openTwo([refused, halfSaid]);
+  const { runId, generation } = await stopInSecondAttempt(two);
+  await two.second.store.requestCancel(runId);
+  expect(await advanceRun(two.second, { runId, stage: 'close', generation })).toMatchObject({ at: 'over' });
+  const log = await logOf(two.runtime, runId);
+  expect(checkLog(log)).toEqual([]);
+  expect(log.at(-1)).toMatchObject({ data: { status: 'cancelled', usageIncomplete: true } });
+});
+
+test('E-884: who asks for a stop before the work is there to hear it is heard once it is, and no effect is begun', async () => {
+  await using two = openTwo([simpleText('Done.')]);
+  const { runId } = await two.runtime.submit('Go.');
+  const stretch = { runId, stage: 'call-model', generation: await generationOf(two.first, runId) } as const;
+  await expect(advanceRun(two.first, { ...stretch, stopBy: () => 'shutdown' })).rejects.toThrow(StretchLeftError);
+  const generation = await generationOf(two.first, runId);
+  expect(await advanceRun(two.first, { ...stretch, generation, stopBy: () => 'cancel' })).toEqual({ v: 1, at: 'over' });
+  expect(two.model.calls).toHaveLength(0);
+  expect((await logOf(two.runtime, runId)).at(-1)).toMatchObject({ data: { status: 'cancelled' } });
 });
 
 test("E-440: a shorter conversation cannot be asked for where each step may be another process's, and that is said", async () => {

@@ -6,18 +6,20 @@
 //     written down as cut off, and the next stretch goes on from there.
 // A3. What is done is what the log asks for by now, and nothing where that is no work of this kind (E-873).
 // A4. A stretch that was broken off, by a shutdown or a fault, is no outcome: it is given to another worker.
+// A5. What was asked to stop before its work could hear of it begins no effect either.
 
 import { agentIsGone, configOf, mustWait, takeHere, type Purpose } from '../../tasks/recover-runs.ts';
 import { decide, type Command } from '../../engine/decide.ts';
 import { evolve, initialRunState, type RunState } from '../../core/run-state.ts';
 import { outlineOf } from '../../engine/outline.ts';
+import { recover } from '../../engine/recover.ts';
 import { ReinsError } from '../../core/errors.ts';
 import type { Ending } from '../../core/closing.ts';
 import type { RunId } from '../../core/ids.ts';
 import type { RunRecord } from '../../stores/store.ts';
 import type { RunWatch } from '../watch-runs.ts';
 import type { Services } from '../../tasks/services.ts';
-import type { Standing } from './contract.ts';
+import type { RunInput, Standing } from './contract.ts';
 
 export type Stage = 'call-model' | 'run-tools' | 'append' | 'close';
 
@@ -30,12 +32,16 @@ export interface StretchOf {
   readonly ending?: Ending;
   /** Nobody came who has the agent, for too long (E-833). */
   readonly isAgentGone?: boolean;
+  /** How it shall be stopped by now; null: it goes on. Absent: nobody asks for that. */
+  stopBy?(): 'cancel' | 'shutdown' | null;
 }
 
 export type WorkerServices = Services & { readonly watch: RunWatch };
 
 /** The stretch is for another worker, or for this one later. */
 export class StretchLeftError extends ReinsError {}
+/** It is for a worker that has the agent. */
+export class AgentAwaitedError extends StretchLeftError {}
 
 const failed = (type: 'HarnessError' | 'StorageError', message: string): Ending => ({
   status: 'failed',
@@ -62,7 +68,10 @@ export async function advanceRun(services: WorkerServices, stretch: StretchOf): 
     const plan = await planOf(services, { seen, stretch, leaver });
     if (plan.do === 'nothing') return plan.standing;
     if (plan.do === 'stretch' && plan.leg === 'same') await join(services, runId);
-    const isTaken = await takeHere(services, seen, plan);
+    const taking = takeHere(services, seen, plan);
+    const stopBy = stretch.stopBy?.() ?? null;
+    if (stopBy !== null) services.runs.stop(runId, stopBy);
+    const isTaken = await taking;
     await services.runs.ended(runId);
     services.watch.leave(runId);
     if (!isTaken) continue; // it has changed in this moment
@@ -81,13 +90,17 @@ async function join({ store, watch }: WorkerServices, runId: RunId): Promise<voi
   if (first?.type === 'run-started') watch.join(first);
 }
 
-/** How the run stands, for a workflow that knows nothing of it: what is cut off now was begun by nobody who will tell it. */
-export async function loadRun(services: Services, runId: RunId): Promise<Standing> {
+/**
+ * How the run stands. What is cut off and was begun by nobody whom its workflow knows of is told as begun by somebody else (A2).
+ * @param generation  Of the owner that the workflow knows of; absent: of none.
+ */
+export async function loadRun(services: Services, { runId, generation }: RunInput): Promise<Standing> {
   const run = await services.store.run(runId);
   if (run?.status !== 'running') return over;
   const state = await stateOf(services, run);
   const standing = await standingOf(services, { run, state });
-  return standing.at === 'open' && isCut(state) ? { ...standing, generation: run.generation - 1 } : standing;
+  const isKnown = standing.at !== 'open' || run.generation === generation;
+  return isKnown || !(await isCut(services, run, state)) ? standing : { ...standing, generation: run.generation - 1 };
 }
 
 const over: Standing = { v: 1, at: 'over' };
@@ -134,11 +147,13 @@ async function planOf(services: Services, { seen, stretch, leaver }: Judged): Pr
   const state = await stateOf(services, seen);
   const isParked = state.result !== null;
   const isFirst = seen.generation === stretch.generation;
-  if (isParked ? !(await isReady(services, seen)) : !isFirst && seen.owner === null && !isCut(state))
-    return { do: 'nothing', standing: await standingOf(services, { run: seen, state }) };
+  const isSettled = isParked
+    ? !(await isReady(services, seen))
+    : !isFirst && seen.owner === null && seen.control !== 'cancel' && !(await isCut(services, seen, state));
+  if (isSettled) return { do: 'nothing', standing: await standingOf(services, { run: seen, state }) };
   if (seen.control !== 'cancel' && !(await hasAgent(services, seen.runId))) {
     if (stretch.isAgentGone === true) return { do: 'end', ending: agentIsGone };
-    throw new StretchLeftError('The agent of a run is not here.');
+    throw new AgentAwaitedError('The run waits for a worker that has its agent.');
   }
   // A leg begins, or what was cut off is written down; what follows is another stretch (A2).
   if (isParked || !isFirst) return { do: 'stretch', leg: 'next', leaveBefore: leaver.leaveAtOnce };
@@ -146,9 +161,12 @@ async function planOf(services: Services, { seen, stretch, leaver }: Judged): Pr
 }
 
 /** Whether something was begun whose outcome the log does not have. */
-function isCut({ open }: RunState): boolean {
-  if (open === null) return false;
-  return open.stage.at === 'calling' || open.calls.some(({ progress }) => progress.at === 'dispatched');
+async function isCut(services: Services, run: RunRecord, state: RunState): Promise<boolean> {
+  if (state.open === null) return false;
+  if (state.open.calls.some(({ progress }) => progress.at === 'dispatched')) return true;
+  // Of a retry only what it has shown may tell that it was begun.
+  const known = state.open.stage.at === 'backoff' ? await stateOf(services, run, {}) : state;
+  return recover(known, services.clock.now(), 'worker-lost').length > 0;
 }
 
 async function isReady({ store }: Services, { runId, principal, phase, control }: RunRecord): Promise<boolean> {
@@ -161,9 +179,13 @@ async function hasAgent(services: Services, runId: RunId): Promise<boolean> {
   return base === undefined || services.harnesses.adapter(base) !== undefined;
 }
 
-async function stateOf({ log }: Services, { runId, sessionId }: RunRecord): Promise<RunState> {
+async function stateOf(
+  { log }: Services,
+  { runId, sessionId }: RunRecord,
+  read: { readonly committedOnly?: true } = { committedOnly: true },
+): Promise<RunState> {
   let state = initialRunState(runId, sessionId);
-  for await (const events of log.readAll(runId, { committedOnly: true })) state = events.reduce(evolve, state);
+  for await (const events of log.readAll(runId, read)) state = events.reduce(evolve, state);
   return state;
 }
 

@@ -15,6 +15,8 @@ export const wakeSignal = 'reins.wake.v1';
 export interface RunInput {
   readonly v: 1;
   readonly runId: RunId;
+  /** Of the owner that the workflow knows of; absent: it knows nothing of the run. */
+  readonly generation?: number;
 }
 
 /** One stretch of a run: nothing where its owner's generation is not that any more (E-875). */

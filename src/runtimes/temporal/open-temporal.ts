@@ -36,7 +36,17 @@ export function openTemporal(services: () => Services, options: TemporalAddress)
       const opened = import('./open-worker.ts').then(({ openWorker }) =>
         openWorker(of, { ...place, connection, ...work }),
       );
-      return { began: opened.then((worker) => worker.began), stop: async () => (await opened).stop() };
+      opened.catch((cause: unknown) => of.logger.error('Nothing can be worked on for Temporal here.', place, cause));
+      const began = opened.then((worker) => worker.began);
+      // Whoever waits for it hears of the fault; it need not be waited for.
+      began.catch(() => {});
+      return {
+        began,
+        async stop() {
+          const worker = await opened.catch(() => null);
+          await worker?.stop();
+        },
+      };
     },
     close: () => client.close(),
   };

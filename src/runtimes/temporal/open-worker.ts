@@ -105,7 +105,7 @@ function createWorker(
     activities: createActivities(services, o.watch),
     maxConcurrentActivityTaskExecutions: o.concurrent,
     shutdownGraceTime: graceMs,
-    // A beat also brings the news of a cancel.
+    // A heartbeat also brings the news of a cancel.
     maxHeartbeatThrottleInterval: '5 seconds',
   });
 }

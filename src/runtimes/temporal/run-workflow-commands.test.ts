@@ -36,7 +36,14 @@ const over: Standing = { v: 1, at: 'over' };
 
 type Event = Readonly<Record<string, unknown>>;
 type Step =
-  | { readonly asks: keyof Activities; readonly gets: Standing | 'failure' | 'cancelled' }
+  | {
+      readonly asks: keyof Activities;
+      readonly gets: Standing | 'failure' | 'cancelled';
+      /** The cancel comes while it is at work. */
+      readonly isCancelled?: boolean;
+      /** A new history is suggested before it; what a cancelled workflow would have asked for then only takes a number. */
+      readonly isLong?: boolean;
+    }
   | { readonly hears: 'reins.wake.v1' }
   | { readonly ends: 'COMPLETED' | 'FAILED' | 'CANCELED' | 'CONTINUED_AS_NEW' };
 
@@ -92,24 +99,31 @@ class History {
     else this.#add(`WORKFLOW_EXECUTION_${step.ends}`, { ...task, workflowType: { name: workflowType } });
   }
 
-  #work({ asks, gets }: Extract<Step, { asks: unknown }>): void {
+  #work({ asks, gets, isCancelled = gets === 'cancelled', isLong = false }: Extract<Step, { asks: unknown }>): void {
+    if (isLong) this.#activities += 1;
     const activity = { activityId: String(++this.#activities), activityType: { name: asks } };
-    const scheduledEventId = this.#add('ACTIVITY_TASK_SCHEDULED', { ...activity, ...this.#task() });
+    const scheduledEventId = this.#add('ACTIVITY_TASK_SCHEDULED', {
+      ...activity,
+      ...this.#task({ suggestContinueAsNew: isLong }),
+    });
     const ids = { scheduledEventId, startedEventId: this.#add('ACTIVITY_TASK_STARTED', { scheduledEventId }) };
+    const latestCancelRequestedEventId = isCancelled ? this.#cancel(scheduledEventId) : null;
     switch (gets) {
       case 'failure': {
         const failure = { message: 'No.', applicationFailureInfo: { nonRetryable: true } };
         return void this.#add('ACTIVITY_TASK_FAILED', { ...ids, failure });
       }
-      case 'cancelled': {
-        this.#add('WORKFLOW_EXECUTION_CANCEL_REQUESTED', {});
-        const asked = { scheduledEventId, ...this.#task() };
-        const latestCancelRequestedEventId = this.#add('ACTIVITY_TASK_CANCEL_REQUESTED', asked);
+      case 'cancelled':
         return void this.#add('ACTIVITY_TASK_CANCELED', { ...ids, latestCancelRequestedEventId });
-      }
       default:
         this.#add('ACTIVITY_TASK_COMPLETED', { ...ids, result: payloads(gets) });
     }
+  }
+
+  /** Of the workflow, and so of what it waits for. */
+  #cancel(scheduledEventId: string): string {
+    this.#add('WORKFLOW_EXECUTION_CANCEL_REQUESTED', {});
+    return this.#add('ACTIVITY_TASK_CANCEL_REQUESTED', { scheduledEventId, ...this.#task() });
   }
 }
 
@@ -150,6 +164,17 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
     { asks: 'reins.load.v1', gets: begun },
     { asks: 'reins.callModel.v1', gets: 'cancelled' },
     { asks: 'reins.close.v1', gets: over },
+    { ends: 'CANCELED' },
+  ],
+  'E-884: one that is cancelled while its worker is lost closes its run, and fails': [
+    { asks: 'reins.load.v1', gets: begun },
+    { asks: 'reins.callModel.v1', gets: 'failure', isCancelled: true },
+    { asks: 'reins.close.v1', gets: over },
+    { ends: 'FAILED' },
+  ],
+  'E-881, E-884: no new history is begun that would not hear of the cancel': [
+    { asks: 'reins.load.v1', gets: begun, isCancelled: true },
+    { asks: 'reins.close.v1', gets: over, isLong: true },
     { ends: 'CANCELED' },
   ],
   'E-881: between two steps it begins anew where that is suggested': [

@@ -4,7 +4,7 @@
 // F1. The log decides: whatever an activity returns is how the run stands, and the next command is made from that (E-873).
 // F2. It is the same whenever it is replayed: nothing but the core and Temporal's own calls is used here. A change of what
 //     is scheduled, or in which order, goes behind `patched()` (E-886).
-// F3. A history never grows for long: between two steps it begins anew (E-881).
+// F3. A history never grows for long: between two steps it begins anew, and takes along what it knows of the owner (E-881).
 // F4. Whatever ends it, the run is closed first (E-884).
 
 import {
@@ -26,8 +26,9 @@ import { wakeSignal, type Activities, type Closing, type RunInput, type Standing
 const retry = { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '10 seconds' } as const;
 const options = { retry, cancellationType: 'WAIT_CANCELLATION_COMPLETED' } as const satisfies ActivityOptions;
 
+/** It only reads. */
 const quick = proxyActivities<Activities>({ ...options, startToCloseTimeout: '30 seconds' });
-/** Its own watches bound what happens in it; the beat tells a lost worker from a slow model (E-877). */
+/** Its own watches bound what happens in it; the heartbeat tells a lost worker from a slow model, or a large folder (E-877). */
 const slow = proxyActivities<Activities>({ ...options, startToCloseTimeout: '7 days', heartbeatTimeout: '20 seconds' });
 
 /** Histories are to end well below what Temporal refuses (51,200). */
@@ -35,8 +36,9 @@ const mostEvents = 8_000;
 /** How long a word of a later release is left to its workers. */
 const laterReleaseMs = 5_000;
 
-export async function reinsRunV1({ runId }: RunInput): Promise<void> {
-  const input = { v: 1, runId } as const;
+export async function reinsRunV1({ runId, generation }: RunInput): Promise<void> {
+  const scope = CancellationScope.current();
+  let input: RunInput = { v: 1, runId, ...(generation === undefined ? {} : { generation }) };
   let isWoken = false;
   setHandler(defineSignal(wakeSignal), () => {
     isWoken = true;
@@ -56,7 +58,7 @@ export async function reinsRunV1({ runId }: RunInput): Promise<void> {
         await woken();
         return quick['reins.load.v1'](input);
       case 'ready':
-        return quick['reins.append.v1']({ ...input, generation: run.generation });
+        return slow['reins.append.v1']({ ...input, generation: run.generation });
       case 'open': {
         const command = decide(run.outline);
         const waitMs = waitOf(command) - Date.now();
@@ -71,19 +73,22 @@ export async function reinsRunV1({ runId }: RunInput): Promise<void> {
     }
   }
 
-  let generation = 0;
   try {
     let run: Standing = await quick['reins.load.v1'](input);
     while (run.at !== 'over') {
-      if (run.at !== 'parked') ({ generation } = run);
+      if (run.at !== 'parked') input = { ...input, generation: run.generation };
       const { continueAsNewSuggested, historyLength } = workflowInfo();
-      if (continueAsNewSuggested || historyLength >= mostEvents) await continueAsNew<typeof reinsRunV1>(input);
+      const isLong = continueAsNewSuggested || historyLength >= mostEvents;
+      // The next history would not hear of a cancel that this one has been told of.
+      if (isLong && !scope.consideredCancelled) await continueAsNew<typeof reinsRunV1>(input);
       run = await advance(run);
     }
   } catch (cause) {
     if (cause instanceof ContinueAsNew) throw cause;
-    const why = isCancellation(cause) ? 'cancelled' : 'failed';
-    await CancellationScope.nonCancellable(() => slow['reins.close.v1']({ ...input, generation, why }));
+    // What was being cancelled is not given to another worker, so that it failed says nothing.
+    const why = isCancellation(cause) || scope.consideredCancelled ? 'cancelled' : 'failed';
+    const closing = { generation: 0, ...input, why } as const;
+    await CancellationScope.nonCancellable(() => slow['reins.close.v1'](closing));
     throw cause;
   }
 }
@@ -103,7 +108,7 @@ function perform(command: Command, { why, ...stretch }: Closing): Promise<Standi
     case 'refuse-calls':
     case 'collect-tools':
     case 'park':
-      return quick['reins.append.v1'](stretch);
+      return slow['reins.append.v1'](stretch);
     case 'finish':
       return slow['reins.close.v1']({ ...stretch, why });
     case 'none':
