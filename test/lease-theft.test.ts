@@ -8,7 +8,7 @@ import { begin, pass, shareStore, type StoreProcess } from './support/store-proc
 import { checkLog } from '../src/testing/check-log.ts';
 import { expect, test } from 'vitest';
 import { sleep, type Clock } from '../src/core/clock.ts';
-import { takeOver } from '../src/tasks/recover-runs.ts';
+import { takeOver } from '../src/tasks/take-over.ts';
 import type { ModelRequest } from '../src/engine/model.ts';
 import type { RunEvent } from '../src/core/run-event.ts';
 import type { ScriptedReply } from '../src/testing/model-servers/reply-script.ts';

@@ -9,7 +9,7 @@ import { countingTool } from '../src/testing/counting-tool.ts';
 import { decideApproval } from '../src/tasks/decide-approval.ts';
 import { pauseRun } from '../src/tasks/pause-run.ts';
 import { resumeRun } from '../src/tasks/resume-run.ts';
-import { takeOver } from '../src/tasks/recover-runs.ts';
+import { takeOver } from '../src/tasks/take-over.ts';
 import type { ModelRequest } from '../src/engine/model.ts';
 import type { RunEvent } from '../src/core/run-event.ts';
 import type { RunId } from '../src/core/ids.ts';

@@ -5,7 +5,7 @@ import { findRun, findSession } from './find-in-scope.ts';
 import { responseOf, type ResponseBody } from './read-response.ts';
 import { sessionOf } from './read-sessions.ts';
 import { sleep } from '../core/clock.ts';
-import { takeOver } from './recover-runs.ts';
+import { takeOver } from './take-over.ts';
 import type { RunId } from '../core/ids.ts';
 import type { Services } from './services.ts';
 

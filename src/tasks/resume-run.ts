@@ -1,5 +1,5 @@
 import { findRun } from './find-in-scope.ts';
-import { takeOver } from './recover-runs.ts';
+import { takeOver } from './take-over.ts';
 import type { Services } from './services.ts';
 
 /**

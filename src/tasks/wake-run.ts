@@ -1,4 +1,4 @@
-import { takeOver } from './recover-runs.ts';
+import { takeOver } from './take-over.ts';
 import type { RunId } from '../core/ids.ts';
 import type { Services } from './services.ts';
 

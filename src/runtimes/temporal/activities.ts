@@ -21,7 +21,7 @@ import {
   type StretchOf,
   type WorkerServices,
 } from './advance-run.ts';
-import { DamageError, StorageError } from '../../core/errors.ts';
+import { DamageError, isOutage } from '../../core/errors.ts';
 import type { Activities, Closing, RunInput, Standing, Stretch } from './contract.ts';
 import type { RunId } from '../../core/ids.ts';
 import type { RunWatch } from '../watch-runs.ts';
@@ -168,8 +168,7 @@ async function told<T>({ logger }: Services, ask: () => Promise<T>): Promise<T> 
   try {
     return await ask();
   } catch (cause) {
-    const mayHelp =
-      cause instanceof StretchLeftError || (cause instanceof StorageError && !(cause instanceof DamageError));
+    const mayHelp = cause instanceof StretchLeftError || isOutage(cause);
     const { workflowExecution, activityType: activity, attempt } = Context.current().info;
     const of = { workflowId: workflowExecution?.workflowId ?? null, activity, attempt };
     if (!(cause instanceof StretchLeftError)) logger.error('A stretch of a run met a fault.', of, cause);

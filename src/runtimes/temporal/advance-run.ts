@@ -8,7 +8,10 @@
 // A4. A stretch that was broken off, by a shutdown or a fault, is no outcome: it is given to another worker.
 // A5. What was asked to stop before its work could hear of it begins no effect either.
 
-import { agentIsGone, configOf, mustWait, takeHere, type Purpose } from '../../tasks/recover-runs.ts';
+import { agentIsGone } from '../../tasks/take-over.ts';
+import { configOf } from '../../tasks/config-of.ts';
+import { mustWait } from '../../tasks/must-wait.ts';
+import { takeHere, type Purpose } from '../../tasks/take-here.ts';
 import { decide, type Command } from '../../engine/decide.ts';
 import { evolve, initialRunState, type RunState } from '../../core/run-state.ts';
 import { outlineOf } from '../../engine/outline.ts';

@@ -12,7 +12,8 @@ import {
   type Connection,
   type WorkflowExecutionStatusName,
 } from '@temporalio/client';
-import { configOf, takeHere } from '../../tasks/recover-runs.ts';
+import { configOf } from '../../tasks/config-of.ts';
+import { takeHere } from '../../tasks/take-here.ts';
 import { wakeSignal, workflowIdOf, workflowType } from './contract.ts';
 import { workflowFailed } from './advance-run.ts';
 import type { Ending } from '../../core/closing.ts';
@@ -30,6 +31,8 @@ export interface TemporalPlace {
 const answersWithinMs = 10_000;
 const firstLookMs = 3_000;
 const seldomMs = 300_000;
+/** Until a word that did not get through is said again of a run that is over by then: its workflow may wait for it. */
+const againMs = 30_000;
 
 interface Tended {
   /** What it was like: a change is told at once. */
@@ -47,6 +50,8 @@ export function createRunScheduler(
 ): RunScheduler {
   const { workflow } = new Client({ connection, namespace });
   const tended = new Map<RunId, Tended>();
+  /** Of whom Temporal could not be told, and when that is tried again. */
+  const owed = new Map<RunId, number>();
   const takes: RunScheduler['takes'] = (config) =>
     config !== null && config.attached === undefined && isOfEngine(config.base);
 
@@ -74,6 +79,7 @@ export function createRunScheduler(
       );
       if (isOver) await endLike(runId);
     } catch (cause) {
+      owed.set(runId, services().clock.now() + againMs);
       const of = { runId, cause: String(cause) };
       services().logger.warn('Temporal could not be told of a run; it will be told again.', of);
     }
@@ -117,6 +123,11 @@ export function createRunScheduler(
       for (const run of runs) if (await tend(run, nowMs)) mine.add(run.runId);
       const seen = new Set(runs.map(({ runId }) => runId));
       for (const runId of tended.keys()) if (!seen.has(runId)) tended.delete(runId);
+      for (const [runId, dueAtMs] of owed) {
+        if (!seen.has(runId) && nowMs < dueAtMs) continue;
+        owed.delete(runId);
+        if (!seen.has(runId)) services().runs.cleanUp(runId, () => tell(runId, signal));
+      }
       return mine;
     },
   };
