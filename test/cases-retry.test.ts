@@ -1,5 +1,6 @@
 // Retry and fallback, each over real provider clients and real sockets.
 
+import { needsOneServer } from './support/cluster-in-process.ts';
 import { describe, expect, test } from 'vitest';
 import { collect, scriptedAgent } from './support/agents.ts';
 import { createManualClock } from '../src/testing/manual-clock.ts';
@@ -184,6 +185,7 @@ describe('B074: a provider that only ever says 429', () => {
   });
 
   test('that names a late hour is asked once by each start of a server that has no other', async () => {
+    needsOneServer('each server asks for itself');
     const fault: ReplyFault = { kind: 'status', status: 429, headers: { 'retry-after': '36000' } };
     await using model = await startModel(() => [{ fault }]);
     const data = temporaryFolder();
