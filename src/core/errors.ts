@@ -64,6 +64,13 @@ export class RefusedEntryError extends StorageError {
   }
 }
 
+/** A working directory cannot be made or used, or is not what it was. */
+export class FolderError extends StorageError {
+  override get retryable(): boolean {
+    return false;
+  }
+}
+
 /** A write was refused by the fence: this process no longer owns the run (E-801). */
 export class LeaseLostError extends StorageError {
   override get retryable(): boolean {

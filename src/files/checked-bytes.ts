@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { StorageError } from '../core/errors.ts';
+import { DamageError } from '../core/errors.ts';
 import type { BlobSum } from './blob-store.ts';
 
 /**
  * The same bytes, one chunk behind: nobody has all of them before they are known to be the right ones.
- * @throws StorageError  They are others, more or fewer.
+ * @throws DamageError  They are others, more or fewer.
  */
 export async function* checkedBytes(
   source: AsyncIterable<Uint8Array>,
@@ -18,6 +18,6 @@ export async function* checkedBytes(
     passed += chunk.byteLength;
     last = chunk;
   }
-  if (passed !== bytes || hash.digest('hex') !== sha256) throw new StorageError('A file is not as it was stored.');
+  if (passed !== bytes || hash.digest('hex') !== sha256) throw new DamageError('A file is not as it was stored.');
   if (last !== null) yield last;
 }

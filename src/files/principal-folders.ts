@@ -8,12 +8,12 @@
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StorageError } from '../core/errors.ts';
+import { FolderError } from '../core/errors.ts';
 
 export interface PrincipalFolders {
   /** @param cwd  Normalised. Null: it can be worked in; else why not. */
   faultOf(principal: string, cwd: string): Promise<string | null>;
-  /** Its absolute path, made where it is missing. @throws StorageError  It cannot be worked in. */
+  /** Its absolute path, made where it is missing. @throws FolderError  It cannot be worked in. */
   ensure(principal: string, cwd: string): Promise<string>;
 }
 
@@ -39,10 +39,10 @@ export function createPrincipalFolders(root: string): PrincipalFolders {
         path = join(path, name);
         await mkdir(path).catch((cause: unknown) => {
           if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'))
-            throw new StorageError('The working directory of this turn could not be made.', { cause });
+            throw new FolderError('The working directory of this turn could not be made.', { cause });
         });
         const kind = await kindOf(path);
-        if (kind !== 'folder') throw new StorageError('The working directory of this turn was replaced.');
+        if (kind !== 'folder') throw new FolderError('The working directory of this turn was replaced.');
       }
       return path;
     },

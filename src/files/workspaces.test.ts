@@ -13,12 +13,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ConfigurationError, NotFoundError, StorageError } from '../core/errors.ts';
 import { sessionIds } from '../core/ids.ts';
-import { createWorkspaces, fixedWorkspace } from './workspaces.ts';
+import { createWorkspaces, fixedWorkspace, FolderTakenError } from './workspaces.ts';
 
 let base: string;
 let dataDir: string;
@@ -96,9 +97,27 @@ test('B119: links of the template are copied only if they stay inside, and mean 
 
 test('S1: what a crash left half filled is never taken for a workspace', async () => {
   const workspaces = createWorkspaces({ dataDir, template });
-  mkdirSync(join(dataDir, 'workspaces', `.new-${session}`, 'half'), { recursive: true });
+  const left = `.new-${session}-a`;
+  mkdirSync(join(dataDir, 'workspaces', left, 'new', 'half'), { recursive: true });
   expect(readdirSync(await workspaces.ensure(session))).toEqual(['src']);
+  await workspaces.removeUnfinished(Date.now() - 60_000);
+  expect(readdirSync(join(dataDir, 'workspaces'))).toEqual([left, session]);
+  await workspaces.removeUnfinished(Date.now() + 60_000);
   expect(readdirSync(join(dataDir, 'workspaces'))).toEqual([session]);
+});
+
+test('S1: of many processes that make the same one it is one of theirs, whole; who fills it hears that it is taken', async () => {
+  const makers = Array.from({ length: 8 }, () => createWorkspaces({ dataDir, template }));
+  const paths = await Promise.all(makers.map((maker) => maker.ensure(session)));
+  expect(new Set(paths).size).toBe(1);
+  expect(readdirSync(paths[0] ?? '')).toEqual(['src']);
+  const other = sessionIds.make('other');
+  const fills = makers.map((maker, n) => maker.fill(other, (path) => writeFile(join(path, `${n}`), '')));
+  const ends = await Promise.allSettled(fills);
+  expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
+  for (const reason of refused) expect(reason).toBeInstanceOf(FolderTakenError);
+  expect(readdirSync(join(dataDir, 'workspaces', other))).toHaveLength(1);
 });
 
 test('S1: a copy that fails leaves no workspace, and the next try begins anew', async () => {

@@ -6,12 +6,16 @@
 // S3. An id that is not a plain name never becomes a path (B121).
 
 import { mkdirSync, realpathSync, statSync } from 'node:fs';
-import { lstat, mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { ConfigurationError, NotFoundError, StorageError } from '../core/errors.ts';
+import { ConfigurationError, NotFoundError, FolderError } from '../core/errors.ts';
 import { sessionIds, type SessionId } from '../core/ids.ts';
+import { unfinishedPrefix } from './keep-file.ts';
 import { copyFolder } from './copy-folder.ts';
 import { isInside } from './is-inside.ts';
+
+/** Somebody else has made it. */
+export class FolderTakenError extends FolderError {}
 
 export interface Workspaces {
   /**
@@ -19,8 +23,10 @@ export interface Workspaces {
    * @param own  Folder that it is a copy of then, in place of that for all.
    */
   ensure(sessionId: SessionId, own?: string): Promise<string>;
-  /** Makes that of a new session by filling an empty folder. @throws StorageError  It could not be made, or is there already. */
+  /** Makes that of a new session by filling an empty folder. @throws FolderError  It could not be made. FolderTakenError  It is there already. */
   fill(sessionId: SessionId, fill: (path: string) => Promise<void>): Promise<void>;
+  /** Removes what was begun before that and never finished: a crash left it. */
+  removeUnfinished(beforeMs: number): Promise<void>;
   /** Sessions that have one. */
   list(): Promise<readonly SessionId[]>;
   /** Removes it with all it holds; nothing happens when there is none. */
@@ -43,22 +49,33 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     throw new ConfigurationError('The template of workspaces must not be the data folder or one of its workspaces.');
   }
   const isSkipped = (path: string) => path === dataDir || skippedNames.has(basename(path));
-  const making = new Map<SessionId, Promise<string>>();
+  const making = new Map<SessionId, Promise<boolean>>();
 
   const copy = (from: string | null) => async (path: string) =>
     from === null ? mkdir(path) : copyFolder(await realpath(from), path, isSkipped);
 
-  async function make(sessionId: SessionId, fill: (path: string) => Promise<unknown>): Promise<string> {
-    const [path, temporary] = [join(folder, sessionId), join(folder, `.new-${sessionId}`)];
-    if (await isFolder(path)) return path;
+  /** False: it is there, or another process was quicker; that is left as it is. */
+  async function make(sessionId: SessionId, fill: (path: string) => Promise<unknown>): Promise<boolean> {
+    const path = join(folder, sessionId);
+    if (await isFolder(path)) return false;
     try {
-      await rm(temporary, { recursive: true, force: true });
-      await fill(temporary);
-      await rename(temporary, path);
+      // Of this process alone: others may make the same one.
+      const temporary = await mkdtemp(join(folder, `${unfinishedPrefix}${sessionId}-`));
+      try {
+        await fill(join(temporary, 'new'));
+        return await rename(join(temporary, 'new'), path).then(
+          () => true,
+          (cause: unknown) => {
+            if (isTaken(cause)) return false;
+            throw cause;
+          },
+        );
+      } finally {
+        await rm(temporary, { recursive: true, force: true });
+      }
     } catch (cause) {
-      throw new StorageError('The working directory of this session could not be made.', { cause });
+      throw new FolderError('The working directory of this session could not be made.', { cause });
     }
-    return path;
   }
 
   return {
@@ -67,15 +84,23 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       const made =
         making.get(sessionId) ?? make(sessionId, copy(own ?? template)).finally(() => making.delete(sessionId));
       making.set(sessionId, made);
-      return made;
+      await made;
+      return join(folder, sessionId);
     },
     async fill(sessionId, fill) {
       requirePlainName(sessionId);
-      if (await isFolder(join(folder, sessionId))) throw new StorageError('This session has a working directory.');
-      await make(sessionId, async (path) => {
+      const isMade = await make(sessionId, async (path) => {
         await mkdir(path);
         await fill(path);
       });
+      if (!isMade) throw new FolderTakenError('This session has a working directory.');
+    },
+    async removeUnfinished(beforeMs) {
+      for (const name of await readdir(folder)) {
+        if (!name.startsWith(unfinishedPrefix)) continue;
+        const stats = await lstat(join(folder, name)).catch(() => null);
+        if (stats !== null && stats.mtimeMs < beforeMs) await rm(join(folder, name), { recursive: true, force: true });
+      }
     },
     async list() {
       return (await readdir(folder)).flatMap((name) => sessionIds.parse(name) ?? []);
@@ -83,7 +108,6 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     async remove(sessionId) {
       requirePlainName(sessionId);
       await making.get(sessionId)?.catch(() => {}); // its caller hears of the failure
-      await rm(join(folder, `.new-${sessionId}`), { recursive: true, force: true });
       await rm(join(folder, sessionId), { recursive: true, force: true });
     },
   };
@@ -95,6 +119,7 @@ export function fixedWorkspace(path: string): Workspaces {
   return {
     ensure: async () => folder,
     fill: async () => {},
+    removeUnfinished: async () => {},
     list: async () => [],
     remove: async () => {},
   };
@@ -113,7 +138,12 @@ async function isFolder(path: string): Promise<boolean> {
   const stats = await lstat(path).catch(() => null);
   if (stats === null) return false;
   if (stats.isDirectory()) return true;
-  throw new StorageError('The working directory of this session was replaced.');
+  throw new FolderError('The working directory of this session was replaced.');
+}
+
+/** What another process has put there is no empty folder. */
+function isTaken(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && (cause.code === 'ENOTEMPTY' || cause.code === 'EEXIST');
 }
 
 function requirePlainName(sessionId: SessionId): void {

@@ -4,6 +4,7 @@
 
 import { chooseModel, type TaskModel } from './choose-model.ts';
 import { executeRun } from './execute-run.ts';
+import { FolderTakenError } from '../files/workspaces.ts';
 import { findContinuable } from './find-in-scope.ts';
 import { findPlace, forkUnavailable, notTip, type Place } from './find-place.ts';
 import { makeAdmission } from './make-admission.ts';
@@ -171,6 +172,8 @@ async function restoreFiles(services: Services, fork: RunRecord, to: SessionId):
   try {
     if ((await files?.restore(fork, to)) === true) return;
   } catch (cause) {
+    // Of two who begin the same session at once the other one was quicker.
+    if (cause instanceof FolderTakenError) throw new SessionBusyError(to, null);
     if ((await files?.has(fork)) === true) throw cause;
   }
   throw await forkUnavailable(services, fork);

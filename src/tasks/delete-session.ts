@@ -60,9 +60,13 @@ export async function removeFiles({ workspaces, files, harnesses }: Services, se
   await files?.remove(sessionId);
 }
 
-/** Removes what sessions that are deleted or expired have left on the disk. */
+/** Making a directory takes no longer. */
+const unfinishedForMs = 3_600_000;
+
+/** Removes what sessions that are deleted or expired have left on the disk, and directories that were never finished. */
 export async function sweepFiles(services: Services): Promise<number> {
   let swept = 0;
+  await services.workspaces.removeUnfinished(services.clock.now() - unfinishedForMs);
   const known = new Set([...(await services.workspaces.list()), ...((await services.files?.list()) ?? [])]);
   for (const sessionId of known) {
     // There may be very many, and others wait.

@@ -1,8 +1,9 @@
+import { FilesUnavailableError } from '../files/blob-store.ts';
 import { fileIds } from '../core/ids.ts';
 import { openStored } from './stored-file.ts';
 import { placeFile } from '../files/place-file.ts';
 import { safeName } from '../files/safe-name.ts';
-import { DamageError, StorageError } from '../core/errors.ts';
+import { DamageError, FolderError, isOutage, StorageError } from '../core/errors.ts';
 import type { Readable } from 'node:stream';
 import type { Services } from './services.ts';
 import type { UserMessage, UserPart } from '../core/run-event.ts';
@@ -20,7 +21,8 @@ export async function placeInputFiles(
   for (const part of messages.flatMap(({ content }) => content)) {
     if (part.type === 'text' || part.path === undefined || part.path !== safeName(part.path)) continue;
     const isNew = await placeFile(workspace, part.path, () => contentOf(services, part)).catch((cause: unknown) => {
-      const Kind = cause instanceof DamageError ? DamageError : StorageError;
+      const isAway = isOutage(cause) || cause instanceof FilesUnavailableError;
+      const Kind = isAway ? StorageError : FolderError;
       throw new Kind('A file of the input could not be put into the working directory.', { cause });
     });
     if (isNew) placed.push(part.path);

@@ -1,6 +1,6 @@
 // What a harness does for one leg of a run: where it works, what it is given, and what it says, group by group, into the log.
 
-import { AdapterProtocolError, ConfigurationError, DamageError, StorageError } from '../core/errors.ts';
+import { AdapterProtocolError, ConfigurationError, FolderError, isOutage, StorageError } from '../core/errors.ts';
 import { beginningOf } from './beginning-of.ts';
 import { FilesUnavailableError } from '../files/blob-store.ts';
 import { evolve, type RunState } from '../core/run-state.ts';
@@ -26,7 +26,7 @@ export interface RunningTurn extends Pick<RunSignals, 'pause' | 'compactions'> {
   readonly cause: RunStarted['cause'];
   readonly leftBy: LeftBy;
   /** True: the harness is left there, between two effects. */
-  leaveBefore(state: RunState): boolean;
+  readonly leaveBefore: (state: RunState) => boolean;
 }
 
 /** Drives the harness to its `run-result`; `stopped`: it ended without one. May hang as long as the harness does. */
@@ -66,18 +66,18 @@ function isBegun({ cause, state }: Pick<RunningTurn, 'cause' | 'state'>): boolea
 /** That of the session, but for an attached run in its principal's folder (A-014). */
 async function workspaceOf(
   services: Services,
-  { run, state: { config, step }, cause }: RunningTurn,
+  { run, state: { config, step }, cause: begunBy }: RunningTurn,
   adapter: HarnessAdapter,
 ): Promise<string> {
   const { workspaces, agentTurns } = services;
   const { principal, sessionId } = run;
   if (config?.attached?.workspace !== 'principal') {
-    const isNew = step === 0 && (cause === 'submit' || cause === 'retry');
+    const isNew = step === 0 && (begunBy === 'submit' || begunBy === 'retry');
     await settleFolder(services, run, isNew ? 'begin' : 'continue').catch(async (cause: unknown) => {
       // Who has it is to find the run free; a bucket that is away comes back.
-      const isAway = cause instanceof FilesUnavailableError;
-      if (isAway && cause.reason !== 'unreachable') await services.store.release(run.runId, services.owner);
-      const Kind = isAway ? StorageError : DamageError;
+      const isFiles = cause instanceof FilesUnavailableError;
+      if (isFiles && cause.reason !== 'unreachable') await services.store.release(run.runId, services.owner);
+      const Kind = isFiles || isOutage(cause) ? StorageError : FolderError;
       throw new Kind('The working directory of this task cannot be had on this server.', { cause });
     });
     return workspaces.ensure(sessionId);
