@@ -58,7 +58,7 @@ import type { AgentTurns, Services } from './tasks/services.ts';
 import type { Server } from './server.ts';
 import type { Store } from './stores/store.ts';
 
-/** The principal of the operator's key and of `reins run` (DESIGN 5). */
+/** The principal of the operator's key and of `reins run`. */
 export const owner = 'owner';
 
 export interface Parts {
@@ -77,7 +77,7 @@ export async function createServer(config: Config, parts: Parts = {}): Promise<S
   const { logger = loggerOf(config), clock = systemClock, adapters = [], ownership = {}, runtimes = [] } = parts;
   const { host, port, dataDir, publicUrl, apiKey } = config.server;
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(openDataFolder(dataDir));
+  const folder = stack.use(openDataFolder(dataDir, config.store.databaseUrl === null ? 'sqlite' : 'postgresql'));
   const { store, alone } = await openStore(config, folder, logger);
   stack.use(store);
   const catalogue = stack.use(openCatalogue(config, clock));

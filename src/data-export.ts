@@ -24,7 +24,7 @@ import type { Config } from './config.ts';
 
 const database = 'reins.db';
 /** What belongs to one machine or one process, such as the key that its command line uses, and the database, which is copied by itself. */
-const leftOut = /^(?:reins\.db.*|key|servers|server\.(?:pid|url|lock.*))$/;
+const leftOut = /^(?:reins\.db.*|key|database|servers|server\.(?:pid|url|lock.*))$/;
 const linkMode = 0o120000;
 const typeMask = 0o170000;
 

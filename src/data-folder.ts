@@ -7,6 +7,8 @@
 //     database the mode of the database.
 // D3. Every refusal names the path and what is wrong with it.
 // D4. No file that SQLite has open is opened and closed here: that would drop the locks that this process holds on it.
+// D5. A folder whose servers keep their tasks in PostgreSQL says so: who forgets the address of that is told, and finds no
+//     empty database in its place.
 
 import {
   accessSync,
@@ -28,6 +30,10 @@ import { dirname, join } from 'node:path';
 import { sleep } from './core/clock.ts';
 import { systemClock } from './system.ts';
 
+/** Where the tasks of a folder's servers are. */
+export type Keeps = 'sqlite' | 'postgresql';
+const databaseNote = 'database';
+
 export interface DataFolder extends Disposable {
   readonly databasePath: string;
   /** Does it while no other server does the like. @throws ConfigurationError  Another one takes too long. */
@@ -38,13 +44,17 @@ export interface DataFolder extends Disposable {
   announce(url: string): void;
 }
 
-/** @throws ConfigurationError  It cannot be written. */
-export function openDataFolder(path: string): DataFolder {
+/** @throws ConfigurationError  It cannot be written, or its servers keep their tasks elsewhere (D5). */
+export function openDataFolder(path: string, keeps: Keeps = 'sqlite'): DataFolder {
   const file = (name: string) => join(path, name);
   const pidFile = file('server.pid');
   attempt(`The data folder ${path} cannot be made`, () => makeFolder(path));
   requireWritable(file('server.lock'));
-  requireWritable(file('reins.db'));
+  if (keeps === 'postgresql') writePrivate(file(databaseNote), keeps);
+  else {
+    refuseElsewhere(path);
+    requireWritable(file('reins.db'));
+  }
   for (const beside of ['reins.db-wal', 'reins.db-shm'].map(file)) if (existsSync(beside)) requireWritable(beside);
   const servers = file('servers');
   let own: string | null = null;
@@ -76,6 +86,16 @@ export function openDataFolder(path: string): DataFolder {
       for (const gone of [pidFile, file('server.url')]) rmSync(gone, { force: true });
     },
   };
+}
+
+/**
+ * @throws ConfigurationError  The servers of this folder keep their tasks in PostgreSQL (D5).
+ */
+export function refuseElsewhere(path: string): void {
+  if (readLine(join(path, databaseNote)) !== 'postgresql') return;
+  throw new ConfigurationError(
+    `The data folder ${path} is that of servers over PostgreSQL: set REINS_DATABASE_URL as they have it, or name another folder with --data. (To use it with SQLite after all, remove ${join(path, databaseNote)}.)`,
+  );
 }
 
 interface Announced {

@@ -10,6 +10,7 @@ import { openSqlite } from './stores/sqlite/open-sqlite.ts';
 import { systemClock } from './system.ts';
 import type { Config } from './config.ts';
 import type { DataFolder } from './data-folder.ts';
+import { refuseElsewhere } from './data-folder.ts';
 import { silentLogger, type Logger } from './core/logger.ts';
 import type { Store } from './stores/store.ts';
 
@@ -32,12 +33,15 @@ export async function openMadeStore(config: Config): Promise<Store> {
   const { databaseUrl } = config.store;
   if (databaseUrl !== null) return (await openDatabase(config.store, databaseUrl, silentLogger)).store;
   const { dataDir } = config.server;
+  refuseElsewhere(dataDir);
   const path = join(dataDir, 'reins.db');
   if (existsSync(path)) return openSqlite(path);
   throw new ConfigurationError(
     `There is no data folder at ${dataDir}: start a server on it first, or name another with --data.${nearDataFolderHint(dataDir)}`,
   );
 }
+
+const sayAfterMs = 2_000;
 
 async function openDatabase(
   { listenUrl, connections }: Pick<Config['store'], 'listenUrl' | 'connections'>,
@@ -46,8 +50,11 @@ async function openDatabase(
 ): Promise<ServerStore> {
   const { openPostgres } = await loadPostgres();
   const options = { url, connections, clock: systemClock, logger, ...(listenUrl === undefined ? {} : { listenUrl }) };
+  const cancelTimer = systemClock.timer(sayAfterMs, () =>
+    logger.warn('The database of REINS_DATABASE_URL does not answer yet; it is waited for half a minute.'),
+  );
   // The address holds a password: it is not repeated.
-  const store = await naming('of REINS_DATABASE_URL', () => openPostgres(options));
+  const store = await naming('of REINS_DATABASE_URL', () => openPostgres(options)).finally(cancelTimer);
   return { store, alone: (work) => store.alone(work) };
 }
 

@@ -1,8 +1,10 @@
-// Commands say which data folder they mean, and how to mean that of `npm start` (DESIGN 5).
+// Commands say which data folder they mean, and how to mean that of `npm start`.
 
 import { beforeAll, expect, test } from 'vitest';
 import { join } from 'node:path';
 import { mkdir } from 'node:fs/promises';
+import { openDataFolder } from '../src/data-folder.ts';
+import { readdirSync } from 'node:fs';
 import { openSqlite } from '../src/stores/sqlite/open-sqlite.ts';
 import { reins } from './reins-process.ts';
 import { temporaryFolder } from './support/folders.ts';
@@ -65,4 +67,15 @@ test('the verbs stand in one column, and what they do in another', async () => {
   const lines = (await run(['--help'])).stdout.split('\n').filter((line) => line.startsWith('  '));
   const columns = lines.map((line) => /^ {2}\w+ +/.exec(line)?.[0].length);
   expect(new Set(columns).size).toBe(1);
+});
+
+test('D5: beside servers over PostgreSQL a command without the address of that says so, and makes no database in the folder', async () => {
+  const data = temporaryFolder();
+  openDataFolder(data, 'postgresql')[Symbol.dispose]();
+  for (const command of [['keys', 'list'], ['serve', '--port', '0'], ['worker']]) {
+    const env = { REINS_TEMPORAL_ADDRESS: '127.0.0.1:9' };
+    const { code, stderr } = await reins([...command, '--data', data], { env });
+    expect([command, code, stderr]).toEqual([command, 2, expect.stringContaining('set REINS_DATABASE_URL')]);
+  }
+  expect(readdirSync(data)).not.toContain('reins.db');
 });

@@ -113,7 +113,7 @@ describe('UR-25: over HTTP', () => {
   });
 });
 
-describe('DESIGN 5: reins keys, on the folder of a server that is running', () => {
+describe('reins keys, on the folder of a server that is running', () => {
   const run = async (...args: string[]) => reins(['keys', ...args, '--data', data], { env: await databaseEnv(data) });
 
   test('a key made there is one for the server at once, and so is a revocation', async () => {

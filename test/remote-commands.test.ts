@@ -1,4 +1,4 @@
-// The command line against a server, with real processes (DESIGN 5).
+// The command line against a server, with real processes.
 
 import { afterEach, expect, test } from 'vitest';
 import { execFile } from 'node:child_process';

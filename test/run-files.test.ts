@@ -1,4 +1,4 @@
-// Tasks as files of stream parts, from one server to another (DESIGN 5, P-060, P-068).
+// Tasks as files of stream parts, from one server to another (P-060, P-068).
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { join } from 'node:path';

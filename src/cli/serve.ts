@@ -33,13 +33,23 @@ export const serve: Verb = {
       const { url, firstKey, consoleUrl } = await server.listen().catch((cause: unknown) => {
         throw cannotListen(cause, config.server);
       });
-      out.write(`reins listening on ${url}\nconsole: ${consoleUrl}\n`);
+      out.write(`reins listening on ${url}\nconsole: ${consoleUrl}\n${elsewhere(config)}`);
       if (firstKey !== null) out.write(introduceKey({ key: firstKey, url, dataDir: config.server.dataDir }));
       await aborted(stop);
       err.write(`reins: stopping${grace(config.limits)}; a second signal ends it at once.\n`);
     });
   },
 };
+
+/** What is not in the data folder, for who wonders whether his settings were read. */
+function elsewhere({ store, files, temporal }: Config): string {
+  const places = [
+    ...(store.databaseUrl === null ? [] : ['tasks in PostgreSQL']),
+    ...(files.url === null ? [] : ['files in a bucket']),
+    ...(temporal.address === null ? [] : [`tasks of the engine worked on by reins worker, for ${temporal.address}`]),
+  ];
+  return places.length === 0 ? '' : `elsewhere: ${places.join('; ')}\n`;
+}
 
 function grace({ withdrawSeconds, drainSeconds }: Config['limits']): string {
   const leaving = withdrawSeconds === 0 ? '' : `, new tasks are taken for ${withdrawSeconds} s`;

@@ -52,7 +52,7 @@ export interface TaskFacts {
   readonly previousResponseId: RunId | null;
   /** Whether the task's own stream carries `reins.*` events (UD-24). */
   readonly reinsEvents: boolean;
-  /** Version of the view that this log promised (DESIGN 1). */
+  /** Version of the view that this log promised. */
   readonly view: 1;
   /** Input items as the client sent them, for `input_items` (U-211). */
   readonly inputItems: readonly JsonValue[];

@@ -1,4 +1,4 @@
-// Group commit: what all runs wrote within one window is one transaction (DESIGN 6). Owns when the store is asked; what
+// Group commit: what all runs wrote within one window is one transaction. Owns when the store is asked; what
 // waits for it, and what becomes of it, is each run's `write-queue.ts`.
 //
 // C1. The window's edge leads: after a pause a batch goes with this turn of the event loop, under load one window after

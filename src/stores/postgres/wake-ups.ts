@@ -90,7 +90,10 @@ export function createWakeUps({ url, clock, company, logger }: WakeUpsOptions): 
     if (isFailing || closing.signal.aborted) return;
     isFailing = true;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    logger.warn('This server hears of others by looking each second alone: it cannot listen.', { reason });
+    logger.warn(
+      'This server hears of others by looking each second alone: it cannot listen at REINS_DATABASE_LISTEN_URL, or where that is not set at REINS_DATABASE_URL.',
+      { reason },
+    );
   }
 
   async function stayConnected(): Promise<void> {
