@@ -39,7 +39,7 @@ async function temporalFinding(config: Config): Promise<Finding | null> {
     return beware(what, `${told}: nobody works there, and tasks wait until somebody does (reins worker).`);
   } catch (cause) {
     if (cause instanceof ConfigurationError) return wrong(what, cause.message);
-    return beware(
+    return wrong(
       what,
       `at ${address}, namespace ${namespace}: ${reasonOf(cause)}. Tasks of the engine wait meanwhile.`,
     );

@@ -3,8 +3,10 @@
 import { ConfigurationError } from './core/errors.ts';
 import { readFileSync } from 'node:fs';
 import { loadOptional } from './load-optional.ts';
+import { reasonOf } from './reason-of.ts';
 import type { Clock } from './core/clock.ts';
 import type { Config } from './config.ts';
+import type { Repeated } from './tasks/repeat.ts';
 import type { Services } from './tasks/services.ts';
 import type { TemporalAddress, TemporalLink } from './runtimes/temporal/open-temporal.ts';
 import type { TemporalLook } from './runtimes/temporal/look-at-temporal.ts';
@@ -38,6 +40,35 @@ export async function lookAtScheduler(
   if (address === null) return null;
   const { lookAtTemporal } = await loadOptional(() => import('./runtimes/temporal/look-at-temporal.ts'), needed);
   return lookAtTemporal(address, limits);
+}
+
+const withinMs = 5_000;
+
+/**
+ * A server has begun, and may not hear for long that nobody can do its tasks: what can be seen of that is said, once.
+ * `stop`: nothing is said any more; what is being asked ends by itself.
+ */
+export function tellOfScheduler(config: Config, { clock, logger }: Pick<Services, 'clock' | 'logger'>): Repeated {
+  const { address, namespace, taskQueue } = config.temporal;
+  const place = { address, namespace, taskQueue };
+  let isStopped = false;
+  lookAtScheduler(config, { clock, withinMs }).then(
+    (seen) => {
+      if (isStopped || seen === null || seen.workers > 0) return;
+      logger.info('Nobody works for Temporal here yet (reins worker): tasks of the engine wait for the first.', place);
+    },
+    (cause: unknown) => {
+      if (isStopped) return;
+      const told =
+        'Temporal cannot be asked (temporal.address, temporal.namespace): tasks of the engine wait meanwhile.';
+      logger.warn(told, { ...place, reason: reasonOf(cause) });
+    },
+  );
+  return {
+    async stop() {
+      isStopped = true;
+    },
+  };
 }
 
 function temporalOf({ address, namespace, taskQueue, tls, apiKey }: Config['temporal']): TemporalAddress | null {

@@ -4,7 +4,7 @@ import { ConfigurationError, RuntimeStateError } from './core/errors.ts';
 import { createOwnerKey } from './auth/keys.ts';
 import { readTls } from './http/read-tls.ts';
 import { repeat, type Repeated } from './tasks/repeat.ts';
-import { requireWorker } from './open-scheduler.ts';
+import { requireWorker, tellOfScheduler } from './open-scheduler.ts';
 import { sleep } from './core/clock.ts';
 import { startUpkeep } from './assemble-services.ts';
 import { superviseRuns } from './tasks/supervise-runs.ts';
@@ -89,7 +89,8 @@ export function createLifecycle(parts: LifecycleParts): Server {
       onListening(url);
       folder.announce(url);
       refuseClosed();
-      life = { at: 'listening', upkeep: [...keepUp(), renewTls(http, config, services)] };
+      const upkeep = [...keepUp(), renewTls(http, config, services), tellOfScheduler(config, services)];
+      life = { at: 'listening', upkeep };
       const firstKey = server.apiKey === null ? await alone(() => ensureKey(services, folder)) : null;
       return { url, firstKey, consoleUrl: await console.link(url) };
     },

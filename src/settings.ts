@@ -254,7 +254,14 @@ export const groups = {
   }),
   temporal: z.strictObject({
     /** Host and port of the Temporal that starts the engine's tasks; null = each server starts its own. */
-    address: text.nullable().default(null),
+    address: text
+      .refine(
+        // As an URL has it, but with nothing of an URL around it.
+        (address) => /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.test(address) && URL.canParse(`http://${address}`),
+        'it is host and port alone, as temporal.example:7233, without http://',
+      )
+      .nullable()
+      .default(null),
     namespace: text.default('default'),
     /** The same for all servers and workers of one database. */
     taskQueue: text.default('reins'),

@@ -20,9 +20,12 @@ export const worker: Verb = {
     const { values } = parseVerbArgs(args, { options, words: 0 });
     return runServer(values, async ({ server, config, stop }) => {
       const { address, namespace, taskQueue } = config.temporal;
+      const database = config.store.databaseUrl === null ? `SQLite in ${config.server.dataDir}` : 'PostgreSQL';
       const working = server.work().then(() => {
         if (!stop.aborted)
-          out.write(`reins works for Temporal at ${address}, namespace ${namespace}, queue ${taskQueue}\n`);
+          out.write(
+            `reins works for Temporal at ${address}, namespace ${namespace}, queue ${taskQueue}, over ${database}\n`,
+          );
       });
       await Promise.race([working, aborted(stop)]);
       await aborted(stop);

@@ -79,6 +79,7 @@ interface Asked {
   readonly heartbeatDetails?: unknown;
   readonly scheduledTimestampMs?: number;
   readonly isCancelled?: boolean;
+  readonly attempt?: number;
 }
 
 /** One try. Gives what it told with its last heartbeat, too. */
@@ -133,6 +134,34 @@ test('E-833: work on it by one who has the agent begins the wait anew', async ()
   expect(await asked(() => fitting['reins.callModel.v1'](stretch), { heartbeatDetails })).toMatchObject({
     standing: { at: 'open', outline: { last: { text: '…' } } },
   });
+});
+
+test.each(['reins.load.v1', 'reins.callModel.v1', 'reins.close.v1'] as const)(
+  'a run that this database never had is given on to another worker, and seldom spoken of; in the end it counts as over: %s',
+  async (name) => {
+    await using elsewhere = openWorkers();
+    await using here = openWorkers();
+    const { runId } = await elsewhere.runtime.submit('Go.');
+    const stretch = { v: 1, runId, generation: 1, why: 'cancelled' } as const;
+    const attempt = (number: number) => asked(() => here.fitting[name](stretch), { attempt: number });
+    const given = { failure: { type: 'UnknownRunError', nonRetryable: false } };
+    expect(await attempt(1)).toMatchObject(given);
+    expect(await attempt(2)).toMatchObject(given);
+    expect(here.warned).toEqual([expect.stringContaining('REINS_DATABASE_URL')]);
+    here.pass(60_000);
+    expect(await attempt(9)).toMatchObject(given);
+    expect(here.warned).toHaveLength(2);
+    expect(await attempt(10)).toMatchObject({ standing: { at: 'over' } });
+  },
+);
+
+test('a run whose session was deleted is over, and not unknown', async () => {
+  await using two = openWorkers();
+  const { runId, sessionId } = await two.runtime.submit('Go.');
+  const stretch = { v: 1, runId, generation: await two.generation(runId) } as const;
+  await asked(() => two.fitting['reins.close.v1']({ ...stretch, why: 'cancelled' }));
+  expect(await two.store.deleteSession(sessionId)).toBe(true);
+  expect(await asked(() => two.fitting['reins.load.v1'](stretch))).toMatchObject({ standing: { at: 'over' } });
 });
 
 test('E-884: a cancel that is heard before the run is at work here stops it before its model is called', async () => {

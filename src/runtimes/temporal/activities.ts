@@ -7,6 +7,8 @@
 //     errors never reach a run (E-883).
 // B4. How long a stretch has been refused for want of its agent goes from one try to the next with the heartbeats, whoever
 //     makes them; work on it begins that anew (E-833).
+// B5. A run that the store never had is for a worker of another database on the same queue, and given on like any stretch that
+//     is left. Where nobody knows it, try after try, it counts as over.
 
 import { ApplicationFailure } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
@@ -14,7 +16,9 @@ import {
   advanceRun,
   AgentAwaitedError,
   loadRun,
+  over,
   StretchLeftError,
+  UnknownRunError,
   unreadable,
   workflowFailed,
   type Stage,
@@ -28,6 +32,9 @@ import type { RunWatch } from '../watch-runs.ts';
 import type { Services } from '../../tasks/services.ts';
 
 const heartbeatEveryMs = 5_000;
+/** By then somebody else of the queue was most likely asked. */
+const triesOfUnknown = 10;
+const warnEveryMs = 60_000;
 
 /** Lasting, as it may be another release that reads it. */
 interface Heartbeat {
@@ -38,16 +45,18 @@ interface Heartbeat {
   readonly agentlessSinceMs?: number;
 }
 
+type Worker = WorkerServices & { readonly warnOfUnknown: (runId: RunId) => void };
+
 /** @param watch  Told when a leg goes on here, and when it is left. */
 export function createActivities(services: Services, watch: RunWatch): Activities {
-  const worker = { ...services, watch };
+  const worker = { ...services, watch, warnOfUnknown: createUnknownWarning(services) };
   const stretch =
     (stage: Stage) =>
     ({ runId, generation }: Stretch) =>
       work(worker, { runId, generation, stage });
   return {
     'reins.load.v1': (input: RunInput) =>
-      told(services, () =>
+      told(worker, input.runId, () =>
         unlessDamaged(worker, { runId: input.runId, generation: 0, stage: 'close' }, () => loadRun(services, input)),
       ),
     'reins.callModel.v1': stretch('call-model'),
@@ -57,7 +66,7 @@ export function createActivities(services: Services, watch: RunWatch): Activitie
   };
 }
 
-async function close(services: WorkerServices, { runId, generation, why }: Closing): Promise<Standing> {
+async function close(services: Worker, { runId, generation, why }: Closing): Promise<Standing> {
   const plan = { runId, generation, stage: 'close' } as const;
   switch (why) {
     case 'due':
@@ -65,13 +74,13 @@ async function close(services: WorkerServices, { runId, generation, why }: Closi
     case 'failed':
       return work(services, { ...plan, ending: workflowFailed });
     case 'cancelled': {
-      await told(services, () => services.store.requestCancel(runId));
+      await told(services, runId, () => services.store.requestCancel(runId));
       return work(services, plan);
     }
   }
 }
 
-async function work(services: WorkerServices, plan: StretchOf): Promise<Standing> {
+async function work(services: Worker, plan: StretchOf): Promise<Standing> {
   const { clock, ownership, logger } = services;
   const { runId } = plan;
   const { agentWaitMs } = ownership.policy;
@@ -90,7 +99,7 @@ async function work(services: WorkerServices, plan: StretchOf): Promise<Standing
     }
   };
   // Awaited: its heart beats as long as it lasts.
-  return await told(services, advance);
+  return await told(services, runId, advance);
 }
 
 /** @param details  Of the last heartbeat of the try before, of any release. */
@@ -164,15 +173,33 @@ function startHeartbeats(
 }
 
 /** Faults as Temporal takes them (B3); what it is not given is in the log of this process. */
-async function told<T>({ logger }: Services, ask: () => Promise<T>): Promise<T> {
+async function told<T>({ logger, warnOfUnknown }: Worker, runId: RunId, ask: () => Promise<T>): Promise<T | Standing> {
   try {
     return await ask();
   } catch (cause) {
     const mayHelp = cause instanceof StretchLeftError || isOutage(cause);
     const { workflowExecution, activityType: activity, attempt } = Context.current().info;
+    if (cause instanceof UnknownRunError) {
+      warnOfUnknown(runId);
+      if (attempt >= triesOfUnknown) return over;
+    }
     const of = { workflowId: workflowExecution?.workflowId ?? null, activity, attempt };
     if (!(cause instanceof StretchLeftError)) logger.error('A stretch of a run met a fault.', of, cause);
     const { name: type, message } = cause instanceof Error ? cause : new Error(String(cause));
     throw ApplicationFailure.create({ type, message, nonRetryable: !mayHelp });
   }
+}
+
+/** Says it seldom, as each task of the other database may come by here (B5). */
+function createUnknownWarning({ clock, logger }: Services): (runId: RunId) => void {
+  let notBeforeMs = 0;
+  return (runId) => {
+    const nowMs = clock.now();
+    if (nowMs < notBeforeMs) return;
+    notBeforeMs = nowMs + warnEveryMs;
+    logger.warn(
+      'This database knows no such task; do all servers and workers of this queue have one REINS_DATABASE_URL? Else give them queues of their own (temporal.taskQueue).',
+      { runId },
+    );
+  };
 }

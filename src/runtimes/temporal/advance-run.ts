@@ -45,6 +45,12 @@ export type WorkerServices = Services & { readonly watch: RunWatch };
 export class StretchLeftError extends ReinsError {}
 /** It is for a worker that has the agent. */
 export class AgentAwaitedError extends StretchLeftError {}
+/** It is for a worker of another database: one that is deleted stays known. */
+export class UnknownRunError extends StretchLeftError {
+  constructor() {
+    super('The database of this worker knows no such run.');
+  }
+}
 
 const failed = (type: 'HarnessError' | 'StorageError', message: string): Ending => ({
   status: 'failed',
@@ -60,7 +66,8 @@ export async function advanceRun(services: WorkerServices, stretch: StretchOf): 
   const { runId } = stretch;
   for (let tries = 0; tries < mostTries; tries++) {
     const seen = await services.store.run(runId);
-    if (seen?.status !== 'running') return over;
+    if (seen === null) throw new UnknownRunError();
+    if (seen.status !== 'running') return over;
     if (services.runs.isRunning(runId)) {
       // The same stretch, given up by who asked for it while it hung here.
       services.runs.stop(runId, 'shutdown');
@@ -96,17 +103,19 @@ async function join({ store, watch }: WorkerServices, runId: RunId): Promise<voi
 /**
  * How the run stands. What is cut off and was begun by nobody whom its workflow knows of is told as begun by somebody else (A2).
  * @param generation  Of the owner that the workflow knows of; absent: of none.
+ * @throws UnknownRunError  This store never had it.
  */
 export async function loadRun(services: Services, { runId, generation }: RunInput): Promise<Standing> {
   const run = await services.store.run(runId);
-  if (run?.status !== 'running') return over;
+  if (run === null) throw new UnknownRunError();
+  if (run.status !== 'running') return over;
   const state = await stateOf(services, run);
   const standing = await standingOf(services, { run, state });
   const isKnown = standing.at !== 'open' || run.generation === generation;
   return isKnown || !(await isCut(services, run, state)) ? standing : { ...standing, generation: run.generation - 1 };
 }
 
-const over: Standing = { v: 1, at: 'over' };
+export const over: Standing = { v: 1, at: 'over' };
 
 interface Leaver {
   readonly leaveBefore: (state: RunState) => boolean;

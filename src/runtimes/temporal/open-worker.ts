@@ -14,6 +14,7 @@ import {
 } from '@temporalio/worker';
 import { createActivities } from './activities.ts';
 import { fileURLToPath } from 'node:url';
+import { nativeReason } from './native-reason.ts';
 import { sleep } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { RunWatch } from '../watch-runs.ts';
@@ -69,7 +70,11 @@ export function openWorker(services: Services, options: WorkerOptions): RunWorke
       try {
         await workUntilStopped();
       } catch (cause) {
-        logger.error('Temporal cannot be worked for now; it is tried again.', { namespace, taskQueue, waitMs }, cause);
+        const reason = nativeReason(cause);
+        const { address = null } = options.connection;
+        const facts = { address, namespace, taskQueue, waitMs, ...(reason === null ? {} : { reason }) };
+        const told = 'Temporal cannot be worked for now; it is tried again (temporal.address, temporal.namespace).';
+        logger.error(told, facts, reason === null ? cause : undefined);
         await sleep(clock, waitMs, stopping.signal);
         waitMs = Math.min(waitMs * 2, longestRetryMs);
       }
@@ -146,9 +151,14 @@ export function installRuntime(logger: Logger): void {
   }
 }
 
+/** What the activities themselves have said, where there is something to say. */
+const saidByUs = 'Activity failed';
+
 /** Of Temporal's own words, those that an operator needs. */
 function loggerFor(logger: Logger) {
-  const warn = (message: string) => logger.warn('Temporal says something.', { message });
+  const warn = (message: string) => {
+    if (message !== saidByUs) logger.warn('Temporal says something.', { message });
+  };
   const nothing = () => {};
   return {
     log: (level: string, message: string) => (level === 'WARN' || level === 'ERROR' ? warn(message) : undefined),
