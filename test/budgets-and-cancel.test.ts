@@ -239,7 +239,7 @@ describe('a server that closes', () => {
     await before[Symbol.asyncDispose]();
     const cut = await following;
     expect(cut.slice(0, streamed.length)).toEqual(streamed);
-    expect(await waiting).toMatchObject({ status: 503, code: 'harness_unavailable' });
+    expect(await waiting).toMatchObject({ status: 504, code: 'reins_closing' });
     gate.open();
     await using after = await startHeld(data);
     after.gate.open();

@@ -2,13 +2,13 @@
 
 import { freePort } from './support/free-port.ts';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
-import { connectTo } from './support/uhp.ts';
-import { shareFolder } from './support/shared-folder.ts';
+import { begin, shareFolder } from './support/shared-folder.ts';
+import { connectTo, ended, key, type Uhp } from './support/uhp.ts';
 import { ownerKey, startServer, type RunningServer } from './support/in-process-server.ts';
 
 const isInstalled = spawnSync('nginx', ['-v']).status === 0;
@@ -21,6 +21,7 @@ afterEach(async () => {
 /** nginx with these `server` blocks and gzip for everything; resolves when it answers. */
 async function startNginx(blocks: string, port: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'reins-nginx-'));
+  await chmod(folder, 0o711); // where this user is root, nginx works as another one, and keeps long bodies there
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
@@ -29,7 +30,7 @@ async function startNginx(blocks: string, port: number): Promise<void> {
   await writeFile(join(folder, 'nginx.conf'), main);
   const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'inherit' });
   cleanups.push(async () => {
-    child.kill('SIGQUIT');
+    child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');
     await rm(folder, { recursive: true, force: true });
   });
@@ -51,6 +52,18 @@ async function shippedBlock(port: number, upstream: string): Promise<string> {
   return withoutTls(await shippedText('nginx.conf'), port).replace('http://127.0.0.1:4242', upstream);
 }
 
+/** The file for nodes with these for its three, the first once more where there are fewer. */
+async function nodesBlock(port: number, ...urls: readonly string[]): Promise<string> {
+  const shipped = withoutTls(await shippedText('nginx.nodes.conf'), port);
+  return shipped.replaceAll(/node(\d)\.internal:4242/g, (_, nth) => new URL(urls[nth - 1] ?? urls[0] ?? '').host);
+}
+
+async function openNodes(...nodes: readonly Pick<Uhp, 'url'>[]): Promise<Uhp> {
+  const port = await freePort();
+  await startNginx(await nodesBlock(port, ...nodes.map(({ url }) => url)), port);
+  return connectTo(`http://127.0.0.1:${port}`);
+}
+
 async function shippedText(name: string): Promise<string> {
   return readFile(`${import.meta.dirname}/../deploy/${name}`, 'utf8');
 }
@@ -59,12 +72,20 @@ function withoutTls(text: string, port: number): string {
   return text.replace('listen 443 ssl;', `listen 127.0.0.1:${port};`).replaceAll(/^ *ssl_.*$/gm, '');
 }
 
-async function open(block: typeof plainBlock | typeof shippedBlock): Promise<{ url: string; server: RunningServer }> {
+async function open(
+  block: typeof plainBlock | typeof shippedBlock | typeof nodesBlock,
+): Promise<{ url: string; server: RunningServer }> {
   const server = await startServer({ demo: { speed: 'human' } });
   cleanups.push(() => server.close());
   const port = await freePort();
   await startNginx(await block(port, server.url), port);
   return { url: `http://127.0.0.1:${port}`, server };
+}
+
+function upload({ url }: Uhp, content: string): Promise<Response> {
+  const body = new FormData();
+  body.set('file', new Blob([content]), 'note.txt');
+  return fetch(`${url}/v1/files`, { method: 'POST', headers: { Authorization: `Bearer ${key}` }, body });
 }
 
 /** When each piece of a stream came, in ms from the request, and all of it. */
@@ -91,6 +112,7 @@ describe.skipIf(!isInstalled)('behind nginx', () => {
   test.each([
     ['left as it is, with gzip for all', plainBlock],
     ['as shipped', shippedBlock],
+    ['as shipped for nodes', nodesBlock],
   ] as const)('B032, B033: events come one by one through one %s', async (_, block) => {
     const { url } = await open(block);
     const { timesMs, text } = await readTimed(url);
@@ -133,22 +155,57 @@ describe.skipIf(!isInstalled)('behind nginx', () => {
     },
   );
 
-  test('two servers over one store behind the file for nodes: one that is gone is passed over, also by what starts a task', async () => {
-    const folder = await shareFolder();
-    const [one, two] = await Promise.all([folder.start(), folder.start()]);
-    const port = await freePort();
-    const shipped = await shippedText('nginx.nodes.conf');
-    const block = withoutTls(shipped, port).replaceAll(/^ *server node3.*$/gm, '');
-    const hosts = [one, two].map(({ uhp }) => new URL(uhp.url).host);
-    await startNginx(
-      block.replace('node1.internal:4242', hosts[0] ?? '').replace('node2.internal:4242', hosts[1] ?? ''),
-      port,
-    );
-    const balanced = connectTo(`http://127.0.0.1:${port}`);
-    const ask = async () => (await balanced.create({ input: 'hi' })).status;
-    expect([await ask(), await ask()]).toEqual([200, 200]);
-    await one.kill();
-    expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 200]);
+  test('E-834: of the file for nodes one closes, one is gone, one serves: every task is taken, none twice, every upload comes in', async () => {
+    const folder = await shareFolder({ settings: { limits: { withdrawSeconds: 0, drainSeconds: 30 } } });
+    const [closing, gone, serving] = await Promise.all([folder.start(), folder.start(), folder.start()]);
+    const balanced = await openNodes(closing.uhp, gone.uhp, serving.uhp);
+    const id = await begin(closing, 'held');
+    closing.process.child.kill('SIGTERM');
+    await expect.poll(() => closing.uhp.create({ input: 'x' })).toMatchObject({ status: 503 });
+    await gone.kill();
+    const bodyOfSize = (bytes: number, nth: number) => ({ input: `task ${nth} ${'x'.repeat(bytes)}` });
+    const asked = Array.from({ length: 12 }, (_, nth) => bodyOfSize(nth % 2 === 0 ? 0 : 300_000, nth));
+    const answers = await Promise.all(asked.map((body) => balanced.create(body)));
+    expect(answers.map(({ status }) => status)).toEqual(asked.map(() => 200));
+    for (const { input } of asked) expect(folder.model.asked(input)).toHaveLength(1);
+    // What is at work where nothing is begun any more is read, and ended, through any of them.
+    expect(await balanced.get(id)).toMatchObject({ status: 200, body: { status: 'in_progress' } });
+    for (let nth = 0; nth < 4; nth += 1) expect((await upload(balanced, 'of a file')).status).toBe(200);
+    folder.gate.open();
+    expect((await ended(balanced, id)).status).toBe('completed');
+  });
+
+  test('E-834: who waits at a server that goes is told so, and nobody else is asked to begin the task again', async () => {
+    const folder = await shareFolder({ settings: { limits: { withdrawSeconds: 0, drainSeconds: 0 } } });
+    const [going, staying] = await Promise.all([folder.start(), folder.start()]);
+    const balanced = await openNodes(going.uhp, staying.uhp);
+    const inputs = Array.from({ length: 10 }, (_, nth) => `held ${nth}`);
+    const answers = Promise.all(inputs.map((input) => balanced.create({ input })));
+    await expect
+      .poll(() => inputs.every((input) => folder.model.asked(input).length > 0), { timeout: 15_000 })
+      .toBe(true);
+    going.process.child.kill('SIGTERM');
+    await going.process.ended;
+    folder.gate.open();
+    const statuses = (await answers).map(({ status, code }) => (status === 200 ? status : [status, code]));
+    expect(statuses).toContainEqual([504, 'reins_closing']);
+    expect((await balanced.send('GET', '/v1/sessions')).body['sessions']).toHaveLength(inputs.length);
+  });
+
+  test('UD-59: what all servers refuse is refused in their own words, again and again, and reading goes on', async () => {
+    const folder = await shareFolder({ settings: { limits: { concurrentTasks: 1, queuedTasks: 0 } } });
+    const servers = await Promise.all([folder.start(), folder.start()]);
+    const balanced = await openNodes(...servers.map(({ uhp }) => uhp));
+    const held = await Promise.all(servers.map((server) => begin(server, 'held')));
+    for (let nth = 0; nth < 8; nth += 1) {
+      const refused = await balanced.create({ input: 'one more' });
+      expect(refused).toMatchObject({ status: 503, code: 'harness_unavailable' });
+      expect(refused.headers.get('retry-after')).toBe('5');
+      expect((await balanced.get(held[nth % 2] ?? '')).status).toBe(200);
+    }
+    folder.gate.open();
+    for (const id of held) await ended(balanced, id);
+    expect((await balanced.create({ input: 'one more' })).status).toBe(200);
   });
 
   test.each(['nginx.conf', 'nginx.nodes.conf'])(
@@ -156,14 +213,14 @@ describe.skipIf(!isInstalled)('behind nginx', () => {
     async (name) => {
       const folder = await mkdtemp(join(tmpdir(), 'reins-nginx-'));
       cleanups.push(() => rm(folder, { recursive: true, force: true }));
-      const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+      const [cert, certKey] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
       const subject = ['-subj', '/CN=reins.example.com', '-nodes', '-days', '1'];
-      execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-keyout', key, '-out', cert, ...subject], {
+      execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-keyout', certKey, '-out', cert, ...subject], {
         stdio: 'ignore',
       });
       // Names that lead nowhere here are looked up when it starts.
       const shipped = (await shippedText(name)).replaceAll(/node\d\.internal/g, '127.0.0.1');
-      const block = shipped.replace(/\/etc\/\S*fullchain.pem/, cert).replace(/\/etc\/\S*privkey.pem/, key);
+      const block = shipped.replace(/\/etc\/\S*fullchain.pem/, cert).replace(/\/etc\/\S*privkey.pem/, certKey);
       await writeFile(join(folder, 'nginx.conf'), `error_log stderr; pid ${folder}/pid; events {} http { ${block} }`);
       expect(
         spawnSync('nginx', ['-t', '-p', folder, '-c', join(folder, 'nginx.conf')], { encoding: 'utf8' }).stderr,

@@ -132,12 +132,15 @@ function markReplay({ logger }: Services, { request, reply }: Call, { runId, rep
   logger.warn('An idempotency key came again with another body.', { request_id: request.id, response_id: runId });
 }
 
-/** The task goes on; only this answer will not come. Unheard where the client has gone. */
+/**
+ * The task goes on; only this answer will not come. Unheard where the client has gone. Never 503: that says that nothing was
+ * begun, and a balancer asks another server then.
+ */
 function stoppedWaiting(cause: unknown): RequestError {
   return new RequestError({
-    status: 503,
+    status: 504,
     errorType: 'server_error',
-    code: 'harness_unavailable',
+    code: 'reins_closing',
     message: 'The server is closing; the task goes on, and its response can be read when the server is back.',
     headers: { 'Retry-After': '5' },
     cause,

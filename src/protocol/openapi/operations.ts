@@ -46,6 +46,7 @@ const taskErrors = [
   'rate_limited',
   'quota_exhausted',
   'harness_unavailable',
+  'reins_closing',
 ];
 const pluginErrors = [
   'unsupported_base',
