@@ -70,12 +70,12 @@ test('the verbs stand in one column, and what they do in another', async () => {
 });
 
 test('D5: beside servers over PostgreSQL a command without the address of that says so, and makes no database in the folder', async () => {
-  const data = temporaryFolder();
-  openDataFolder(data, 'postgresql')[Symbol.dispose]();
+  const shared = temporaryFolder();
+  openDataFolder(shared, 'postgresql')[Symbol.dispose]();
   for (const command of [['keys', 'list'], ['serve', '--port', '0'], ['worker']]) {
     const env = { REINS_TEMPORAL_ADDRESS: '127.0.0.1:9' };
-    const { code, stderr } = await reins([...command, '--data', data], { env });
+    const { code, stderr } = await reins([...command, '--data', shared], { env });
     expect([command, code, stderr]).toEqual([command, 2, expect.stringContaining('set REINS_DATABASE_URL')]);
   }
-  expect(readdirSync(data)).not.toContain('reins.db');
+  expect(readdirSync(shared)).not.toContain('reins.db');
 });
