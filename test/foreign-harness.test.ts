@@ -493,6 +493,41 @@ test('B088: what was done before two questions is done once, and each is put onc
   expect([effects, new Set(put).size, server.runtime.opened.length]).toEqual([1, 2, 1]);
 });
 
+test('B083: a call that waits for a person when the server goes before the task has parked waits on, and is run when it is approved', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'reins-foreign-'));
+  folders.push(data);
+  const approvals = { permissionMode: 'allow-reads' };
+  const busy: NativeCall = { id: 'c9', name: 'read', input: { path: 'b.txt' } };
+  // Beside a call that runs nothing parks.
+  const first = await rig(
+    async (turn) => {
+      turn.say(begun, { is: 'call-whole', call: write }, { is: 'call-whole', call: busy }, accepted('tool-use'));
+      turn.say({ is: 'call-running', call: busy });
+      await turn.ask(write, 'edit');
+    },
+    { approvals, data },
+  );
+  const { body } = await first.uhp.create({ input: 'Go', background: true });
+  const approval = await openApproval(first);
+  await until(async () => (typesOf(await first.logOf(body.id)).includes('tool-dispatched') ? true : null));
+  await first[Symbol.asyncDispose]();
+  const words: string[] = [];
+  const again = async (turn: ScriptedTurn) => {
+    words.push(turn.input);
+    const same: NativeCall = { ...write, id: 'd1' };
+    turn.say(begun, { is: 'call-whole', call: same }, accepted('tool-use'));
+    expect(await turn.ask(same, 'edit')).toEqual({ say: 'allow' });
+    turn.say(result('d1'), ...answerTo('Written.'));
+  };
+  await using second = await rig(again, { approvals, data });
+  await until(async () => (typesOf(await second.logOf(body.id)).includes('run-result') ? true : null));
+  expect([words, (await openApproval(second)).id]).toEqual([[], approval.id]);
+  await decide(second, approval.id, { decision: 'approve' });
+  expect(await settled(second, body.id)).toMatchObject({ status: 'completed' });
+  expect(words).toEqual([expect.stringContaining('was approved')]);
+  await second.logOf(body.id);
+});
+
 test('B089: a call that was running when the server went is not made again by it: its outcome is unknown', async () => {
   const data = mkdtempSync(join(tmpdir(), 'reins-foreign-'));
   folders.push(data);

@@ -7,7 +7,7 @@
 // R4. A process that works for this session in another server goes before one is opened here, or the run is ended.
 // R5. Whatever goes wrong here ends the run by the closing rule, with a sentence that is safe to show (H-100).
 
-import { applyDrafts, closeRun, type Ending } from '../../core/closing.ts';
+import { applyDrafts, closeRun, parkRun, type Ending } from '../../core/closing.ts';
 import { canonicalJson, isJsonObject, toJsonValue } from '../../core/json.ts';
 import { closeLeg } from './close-leg.ts';
 import { digestOf } from './turn-calls.ts';
@@ -157,10 +157,19 @@ export class ForeignRun {
   }
 
   /** R1, and a run whose server was stopped: what is open is closed, and the runtime is told to go on. */
-  async *#resume(state: RunState, { cause, leftBy }: Pick<AttachOptions, 'cause' | 'leftBy'>): Drive {
+  async *#resume(left: RunState, { cause, leftBy }: Pick<AttachOptions, 'cause' | 'leftBy'>): Drive {
     await this.#o.parts.homes.endElsewhere(this.#o.options.sessionId, this.#o.runtime.base);
+    const { clock } = this.#o.parts;
+    let state = left;
+    // Its owner was lost before it had parked: it waits on, unless it is decided in this moment (B083).
+    while (state.pending.some(({ decided }) => decided === null)) {
+      const parked = parkRun(state, { status: 'awaiting-input' }, clock.now());
+      const said = yield parked;
+      state = said === undefined ? applyDrafts(state, parked, clock.now()) : said.reduce(evolve, state);
+      if (state.result !== null) return;
+    }
     const opened = yield* this.#open(state);
-    const nowMs = this.#o.parts.clock.now();
+    const nowMs = clock.now();
     const model = this.#o.parts.models.nativeName(state.requested);
     const { drafts, text, approved } = closeLeg(state, { cause, leftBy, model, nowMs });
     for (const { argsDigest, ...pass } of approved) this.#passes.set(argsDigest, pass);
