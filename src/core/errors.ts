@@ -17,6 +17,13 @@ export class ReinsError extends Error {
   }
 }
 
+/** What went wrong may go well when it is tried again. */
+class PassingError extends ReinsError {
+  override get retryable(): boolean {
+    return true;
+  }
+}
+
 /** A policy, setting or call that can never work. Thrown where it is given, never later (E-020). */
 export class ConfigurationError extends ReinsError {}
 
@@ -39,43 +46,31 @@ export class UnknownExecutionKey extends ReinsError {
 }
 
 /** The store could not read or write. */
-export class StorageError extends ReinsError {
-  override get retryable(): boolean {
-    return true;
-  }
-}
+export class StorageError extends PassingError {}
 
 /** The store is away: it is as it was, and may be asked again. */
 export function isOutage(cause: unknown): boolean {
   return cause instanceof StorageError && cause.retryable;
 }
 
-/** What is stored cannot be read any more, however often it is tried (E-804). */
-export class DamageError extends StorageError {
+/** Trying again is in vain. */
+class FinalStorageError extends StorageError {
   override get retryable(): boolean {
     return false;
   }
 }
+
+/** What is stored cannot be read any more, however often it is tried (E-804). */
+export class DamageError extends FinalStorageError {}
 
 /** What was to be written cannot be stored, however often it is tried; what others write can. */
-export class RefusedEntryError extends StorageError {
-  override get retryable(): boolean {
-    return false;
-  }
-}
+export class RefusedEntryError extends FinalStorageError {}
 
 /** A working directory cannot be made or used, or is not what it was. */
-export class FolderError extends StorageError {
-  override get retryable(): boolean {
-    return false;
-  }
-}
+export class FolderError extends FinalStorageError {}
 
 /** A write was refused by the fence: this process no longer owns the run (E-801). */
-export class LeaseLostError extends StorageError {
-  override get retryable(): boolean {
-    return false;
-  }
+export class LeaseLostError extends FinalStorageError {
   readonly runId: RunId;
   constructor(runId: RunId) {
     super('Another process has taken this run over.');
@@ -84,17 +79,10 @@ export class LeaseLostError extends StorageError {
 }
 
 /** The database was written by a newer Reins (E-804). */
-export class SchemaError extends StorageError {
-  override get retryable(): boolean {
-    return false;
-  }
-}
+export class SchemaError extends FinalStorageError {}
 
 /** A model stream stalled, or ended without the provider's own end mark (E-301, E-306). */
-export class IncompleteStreamError extends ReinsError {
-  override get retryable(): boolean {
-    return true;
-  }
+export class IncompleteStreamError extends PassingError {
   readonly how: 'stalled' | 'incomplete';
   constructor(how: 'stalled' | 'incomplete', message: string) {
     super(message);
@@ -103,25 +91,13 @@ export class IncompleteStreamError extends ReinsError {
 }
 
 /** A reply whose structure is broken, such as two calls with one id (E-307). */
-export class MalformedReplyError extends ReinsError {
-  override get retryable(): boolean {
-    return true;
-  }
-}
+export class MalformedReplyError extends PassingError {}
 
 /** A model call passed its whole-call limit (E-304). */
-export class CallTimeoutError extends ReinsError {
-  override get retryable(): boolean {
-    return true;
-  }
-}
+export class CallTimeoutError extends PassingError {}
 
 /** Thrown by a tool's author: the call failed for now and may be tried again (E-544). */
-export class TransientToolError extends ReinsError {
-  override get retryable(): boolean {
-    return true;
-  }
-}
+export class TransientToolError extends PassingError {}
 
 export type RequestErrorType =
   | 'invalid_request_error'
