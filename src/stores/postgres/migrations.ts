@@ -10,9 +10,7 @@
 // - What a caller chose and somebody looks for is a `…_key`, shortened where it is long: an index takes 2,704 bytes.
 // - Text is compared as bytes, as everywhere in Reins, whatever language the database speaks.
 
-import { createHash } from 'node:crypto';
-import { SchemaError } from '../../core/errors.ts';
-import { integer, text } from '../rows/columns.ts';
+import { missingSteps } from '../rows/missing-steps.ts';
 import { lockName, type Database, type Transaction } from './database.ts';
 
 const migrations: readonly string[] = [
@@ -307,18 +305,8 @@ async function applyMissing(tx: Transaction): Promise<void> {
   await lockName(tx, 'schema');
   await tx.script('CREATE TABLE IF NOT EXISTS schema_versions (version bigint PRIMARY KEY, checksum text NOT NULL)');
   const applied = await tx.all('SELECT version, checksum FROM schema_versions ORDER BY version');
-  if (applied.length > migrations.length) throw new SchemaError('This database was written by a newer Reins.');
-  for (const [index, row] of applied.entries()) {
-    const same = integer(row, 'version') === index + 1 && text(row, 'checksum') === checksum(migrations[index] ?? '');
-    if (!same) throw new SchemaError(`Step ${index + 1} of this database's schema is not the one that Reins knows.`);
-  }
-  for (const [index, sql] of migrations.entries()) {
-    if (index < applied.length) continue;
+  for (const { version, sql, checksum } of missingSteps(applied, migrations)) {
     await tx.script(sql);
-    await tx.run('INSERT INTO schema_versions (version, checksum) VALUES ($1, $2)', index + 1, checksum(sql));
+    await tx.run('INSERT INTO schema_versions (version, checksum) VALUES ($1, $2)', version, checksum);
   }
-}
-
-function checksum(sql: string): string {
-  return createHash('sha256').update(sql).digest('hex');
 }

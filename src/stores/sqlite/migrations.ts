@@ -7,10 +7,8 @@
 // - A run's batches lie in the eras between `first_batch` and `last_batch`; a reader looks into each. Where a run was
 //   parked, the stretch before it stands in `stretches`, so that nobody looks through what others wrote meanwhile.
 
-import { createHash } from 'node:crypto';
-import { SchemaError } from '../../core/errors.ts';
 import type { Database } from './database.ts';
-import { integer, text } from '../rows/columns.ts';
+import { missingSteps } from '../rows/missing-steps.ts';
 
 const migrations: readonly string[] = [
   `
@@ -369,19 +367,9 @@ export function migrate(db: Database): void {
       'CREATE TABLE IF NOT EXISTS schema_versions (version INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT',
     );
     const applied = tx.all('SELECT version, checksum FROM schema_versions ORDER BY version');
-    if (applied.length > migrations.length) throw new SchemaError('This database was written by a newer Reins.');
-    for (const [index, row] of applied.entries()) {
-      const same = integer(row, 'version') === index + 1 && text(row, 'checksum') === checksum(migrations[index] ?? '');
-      if (!same) throw new SchemaError(`Step ${index + 1} of this database's schema is not the one that Reins knows.`);
-    }
-    for (const [index, sql] of migrations.entries()) {
-      if (index < applied.length) continue;
+    for (const { version, sql, checksum } of missingSteps(applied, migrations)) {
       tx.script(sql);
-      tx.run('INSERT INTO schema_versions (version, checksum) VALUES (?, ?)', index + 1, checksum(sql));
+      tx.run('INSERT INTO schema_versions (version, checksum) VALUES (?, ?)', version, checksum);
     }
   });
-}
-
-function checksum(sql: string): string {
-  return createHash('sha256').update(sql).digest('hex');
 }
