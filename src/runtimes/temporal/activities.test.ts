@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { createActivities } from './activities.ts';
 import { systemClock } from '../../system.ts';
 import { createRuntime } from '../../runtime.ts';
+import { idleDriver } from '../../../test/support/idle-driver.ts';
 import { createScriptedModel } from '../../testing/scripted-model.ts';
 import { openSqlite } from '../../stores/sqlite/open-sqlite.ts';
 import { simpleText } from '../../testing/model-servers/reply-script.ts';
@@ -35,20 +36,7 @@ function openWorkers() {
     recovery: { agentWaitSeconds: agentWaitMs / 1_000 },
     logger,
     agents: [{ config: { name: 'worker' }, parts: { provider: model } }],
-    driver: {
-      kind: 'scheduled',
-      store: openSqlite(path),
-      open: () => ({
-        scheduler: {
-          takes: () => true,
-          start: async () => {},
-          wake: async () => {},
-          tend: async (runs) => new Set(runs.map(({ runId }) => runId)),
-        },
-        work: (services, watch) => (found.push({ services, watch }), null),
-        close: async () => {},
-      }),
-    },
+    driver: idleDriver(openSqlite(path), (worker) => void found.push(worker)),
   });
   const [here] = found;
   if (here === undefined) throw new Error('There is no worker.');

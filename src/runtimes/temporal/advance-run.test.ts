@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { advanceRun, loadRun, StretchLeftError, type Stage, type WorkerServices } from './advance-run.ts';
 import { checkLog } from '../../testing/check-log.ts';
 import { createRuntime } from '../../runtime.ts';
+import { idleDriver } from '../../../test/support/idle-driver.ts';
 import { createScriptedModel } from '../../testing/scripted-model.ts';
 import { decide } from '../../engine/decide.ts';
 import { defineTool } from '../../engine/define-tool.ts';
@@ -56,20 +57,7 @@ function openTwo(
           parts: { provider: model, tools: [once] },
         },
       ],
-      driver: {
-        kind: 'scheduled',
-        store: openStore(),
-        open: () => ({
-          scheduler: {
-            takes: () => true,
-            start: async () => {},
-            wake: async () => {},
-            tend: async (runs) => new Set(runs.map(({ runId }) => runId)),
-          },
-          work: (services, watch) => (workers.push({ ...services, watch }), null),
-          close: async () => {},
-        }),
-      },
+      driver: idleDriver(openStore(), ({ services, watch }) => void workers.push({ ...services, watch })),
     });
   const runtimes = [open(), open()] as const;
   const [first, second] = workers;
@@ -124,6 +112,19 @@ test('E-873: a stretch that the log does not ask for changes nothing', async () 
   for (const stage of ['close', 'run-tools', 'append'] as const)
     expect(await next(two.first, runId, stage)).toMatchObject({ at: 'open', outline: { open: null, last: null } });
   expect(await two.first.store.run(runId)).toMatchObject({ lastSeq: 1, owner: null });
+});
+
+test('E-875: who is given a stretch while another calls the model for it calls none', async () => {
+  await using two = openTwo([simpleText('One.'), simpleText('Two.')]);
+  const { runtime, first, second, model } = two;
+  const { runId } = await runtime.submit('Go.');
+  const stretch = { runId, stage: 'call-model', generation: await generationOf(first, runId) } as const;
+  const calling = advanceRun(first, stretch);
+  await expect.poll(() => model.calls.length).toBe(1);
+  await Promise.allSettled([calling, advanceRun(second, stretch)]);
+  expect(model.calls).toHaveLength(1);
+  await advanceRun(second, stretch);
+  expect(model.calls).toHaveLength(1);
 });
 
 test('E-875, E-876: of two who are given one stretch no more than one calls the model; the late words of who lost it are refused', async () => {
