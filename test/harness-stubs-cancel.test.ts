@@ -70,7 +70,7 @@ describe.skipIf(process.platform !== 'linux').concurrent.each(stubBases)('H-942:
 // Alone: it counts what all that run beside it would ask.
 test('H-060, H-066, B094: at a cancel the call to the model is closed within a second, and no other is let through, whatever the runtime wants', async () => {
   const task = await begin('acp-stub', 'asks-on');
-  await eventually(() => server.upstream.open > 0 || undefined, 20_000);
+  await eventually(() => server.upstream.open > 0 || undefined, 10_000);
   const cancelled = cancel(task);
   const askedMs = performance.now();
   await pause(200);

@@ -14,7 +14,7 @@ import { seededRandom, type SeededRandom } from './support/seeded-random.ts';
 import { killDuringStart, startProcess } from './support/server.ts';
 import { temporaryFolder } from './reins-process.ts';
 
-const rounds = Number(process.env['REINS_KILL_ROUNDS'] ?? '12');
+const rounds = Number(process.env['REINS_KILL_ROUNDS'] ?? '40');
 const seed = Number(process.env['REINS_KILL_SEED'] ?? String(Date.now() % 1_000_000));
 
 /** Long enough that an edit takes its time: a kill can fall between its effect and its stored result. */

@@ -26,7 +26,7 @@ type Way = (typeof ways)[number];
 const all = process.env['REINS_KILL_POINTS'] === 'all';
 const strides: Readonly<Record<Way, number>> = all
   ? { itself: 1, 'through a sub-agent': 1 }
-  : { itself: 6, 'through a sub-agent': 12 };
+  : { itself: 4, 'through a sub-agent': 8 };
 
 test.each(ways)('the run without a crash, %s: each effect once, the pieces of a cut answer joined', async (way) => {
   const folder = temporaryFolder();
